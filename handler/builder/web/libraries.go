@@ -25,6 +25,7 @@ var libraries = []library{
 	{"@atlaskit/pragmatic-drag-and-drop/combine", "@atlaskit/pragmatic-drag-and-drop"},
 	{"@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge", "@atlaskit/pragmatic-drag-and-drop-hitbox"},
 	{"lean-qr", "lean-qr"},
+	{"lean-qr/extras/svg", "lean-qr"},
 }
 
 func (l library) outputFileName() string {

@@ -2,8 +2,7 @@
 // them to the folder dist of package builder:
 //
 //	go run .           bundles
-//	go run . -check    fails if dist or the property table is out of date
-//	go run . -props    generates the property table from the API description
+//	go run . -check    fails if dist is out of date
 //	go run . -test     runs the tests in src with Node
 //	go run . -libraries   bundles the libraries from node_modules (npm ci), with their licenses
 //
@@ -12,13 +11,11 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -33,7 +30,6 @@ import (
 func main() {
 	check := flag.Bool("check", false, "check that dist is up to date")
 	test := flag.Bool("test", false, "run the tests")
-	props := flag.Bool("props", false, "generate the table of properties")
 	take := flag.Bool("libraries", false, "copy the libraries from node_modules")
 	flag.Parse()
 	err := os.Chdir(sourceDir())
@@ -43,12 +39,8 @@ func main() {
 		err = runTests(flag.Args())
 	case *take:
 		err = bundleLibraries()
-	case *props:
-		err = writePropertyTable(false)
-	case *check:
-		err = cmp.Or(writePropertyTable(true), bundle(true))
 	default:
-		err = bundle(false)
+		err = bundle(*check)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "web:", err)
@@ -58,6 +50,9 @@ func main() {
 
 func sourceDir() string {
 	_, file, _, _ := runtime.Caller(0)
+	if !filepath.IsAbs(file) { // -trimpath removes the directory, but go run -C has changed to it
+		return "."
+	}
 	return filepath.Dir(file)
 }
 
@@ -194,33 +189,24 @@ func runTests(names []string) error {
 	options.Platform, options.Outdir, options.Write = api.PlatformNode, dir, true
 	options.OutExtension = map[string]string{".js": ".mjs"}
 	options.Sourcemap = api.SourceMapInline
-	err = filepath.WalkDir("src", func(path string, _ fs.DirEntry, err error) error {
-		wanted := len(names) == 0
-		for _, name := range names {
-			wanted = wanted || strings.Contains(path, name)
-		}
-		if wanted && (strings.HasSuffix(path, ".test.ts") || strings.HasSuffix(path, ".test.tsx")) {
-			options.EntryPoints = append(options.EntryPoints, path)
-		}
-		return err
-	})
-	if err != nil || len(options.EntryPoints) == 0 {
-		return err
-	}
-	if _, err := build(options); err != nil {
-		return err
-	}
-	var files []string
-	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".mjs") {
-			files = append(files, path)
-		}
-		return err
-	})
+	tests, err := filepath.Glob("src/*/*.test.ts*")
 	if err != nil {
 		return err
 	}
-	node := exec.Command("node", append([]string{"--enable-source-maps", "--test"}, files...)...) //nolint:gosec,noctx // the tests of this folder, until they end
+	for _, path := range tests {
+		if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return strings.Contains(path, name) }) {
+			options.EntryPoints = append(options.EntryPoints, path)
+		}
+	}
+	made, err := build(options)
+	if err != nil {
+		return err
+	}
+	args := []string{"--enable-source-maps", "--test"}
+	for _, file := range made {
+		args = append(args, file.Path)
+	}
+	node := exec.Command("node", args...) //nolint:gosec,noctx // the tests of this folder, until they end
 	node.Stdout, node.Stderr = os.Stdout, os.Stderr
 	return node.Run()
 }

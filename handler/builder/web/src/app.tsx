@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { signedOut } from './app/api';
 import { config, mountPoint } from './app/config';
 import { formPagesFailed, loadFormPages, formPages } from './app/formPages';
+import { Frame } from './app/Frame';
 import { href, route, startRouter } from './app/router';
 import { t } from './app/words';
 import { Forms } from './forms/Forms';
@@ -27,6 +28,7 @@ function App() {
 }
 
 function Page({ first, second, third }: { first: string; second: string; third: string }) {
+  if (config.access?.refused) return <Refused />;
   if (first === '' || first === 'w') return <Forms workspace={second} view={third} />;
   if (/^[0-9a-f]{24}$/.test(first)) return <FormPage form={first} page={second} view={third} />;
   return <NotFound />;
@@ -41,6 +43,17 @@ function FormPage({ form, page, view }: { form: string; page: string; view: stri
   const { formPages: pages } = formPages.value;
   const PageComponent = page in pages ? pages[page as keyof typeof pages] : NotFound;
   return <PageComponent key={form + page} form={form} view={view} />;
+}
+
+function Refused() {
+  return (
+    <Frame title={t('app.refused')}>
+      <div class="empty">
+        <Icon name="lock" />
+        <h1 class="empty-title">{t('app.refused')}</h1>
+      </div>
+    </Frame>
+  );
 }
 
 function NotFound() {

@@ -1,12 +1,12 @@
 /** API records that several modules use. */
 
-import type { Obj } from './json';
+import { isObject, type Obj } from './json';
 
 export interface Workspace {
   id: string;
   name: string;
-  created_at: string;
-  updated_at: string;
+  /** The user's scopes in the workspace. Undefined means all scopes. */
+  scopes?: string[];
 }
 
 export type Status = 'draft' | 'published';
@@ -19,7 +19,6 @@ export interface FormSummary {
   type: 'SINGLE' | 'MULTI';
   status: Status;
   is_closed: boolean;
-  created_at: string;
   updated_at: string;
 }
 
@@ -52,6 +51,9 @@ export interface Block {
 
 /** Returns all blocks, including those in groups. */
 export const allBlocks = (blocks: readonly Block[]): Block[] => blocks.flatMap((b) => [b, ...allBlocks(b.children ?? [])]);
+
+/** Reports whether a block has a rule. */
+export const hasLogic = (block: Block): boolean => isObject(block.properties?.rule) && Object.keys(block.properties.rule).length > 0;
 
 export interface Definition {
   blocks: Block[];

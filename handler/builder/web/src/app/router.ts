@@ -19,8 +19,15 @@ const updateRoute = (): void => {
 
 export const href = (to: string): string => config.base + '/' + to;
 
+/** The part of a path that names a workspace or a form. */
+const subjectOf = (path: string): string => path.split('/', path.startsWith('w/') ? 2 : 1).join();
+
 /** Opens a page. If the page is already shown, no history entry is added. */
 export function navigate(to: string, replace = false): void {
+  if (config.access && subjectOf(to) !== subjectOf(route.peek())) {
+    location.assign(href(to)); // each page's configuration has the user's scopes for one workspace or form
+    return;
+  }
   const isCurrent = href(to) === location.pathname + location.search;
   history[replace || isCurrent ? 'replaceState' : 'pushState'](null, '', href(to));
   updateRoute();

@@ -44,6 +44,9 @@ export const formatDate = (at: string | Date): string =>
 export const formatDateTime = (at: string | Date): string =>
   new Intl.DateTimeFormat(config.language, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(at));
 
+/** Returns a name for the user who made a change. The service only knows ids, and no id means the host. */
+export const authorName = (id: string): string => (id === config.user ? t('app.by_you') : /^0*$/.test(id) ? t('app.by_system') : id);
+
 /** Returns a text such as "3 minutes ago" in the page's language. */
 export function formatRelativeTime(at: string | Date, now = Date.now()): string {
   const seconds = (new Date(at).getTime() - now) / 1000;

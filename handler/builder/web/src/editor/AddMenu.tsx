@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
+import { offers } from '../app/config';
 import { t } from '../app/words';
 import { Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
-import { iconOf, blockTypeGroups, typeName } from './blockTypes';
+import { groups, iconOf, typeName } from './blockTypes';
 
 /** A dialog with all block types. Typing filters them, and arrow keys select one. */
 export function AddMenu({ title, onChoose, onClose }: { title: string; onChoose(type: string): void; onClose(): void }) {
@@ -11,10 +12,10 @@ export function AddMenu({ title, onChoose, onClose }: { title: string; onChoose(
   const activeIndex = useSignal(0);
   const list = useRef<HTMLDivElement>(null);
   const query = search.value.trim().toLocaleLowerCase();
-  const groups = blockTypeGroups
-    .map((g) => ({ name: g.name, types: g.types.filter((type) => `${typeName(type)} ${type}`.toLocaleLowerCase().includes(query)) }))
+  const found = groups
+    .map((g) => ({ name: g.name, types: g.types.filter((type) => offers('block_types', type) && `${typeName(type)} ${type}`.toLocaleLowerCase().includes(query)) }))
     .filter((g) => g.types.length > 0);
-  const shownTypes = groups.flatMap((g) => g.types);
+  const shownTypes = found.flatMap((g) => g.types);
   const active = shownTypes[Math.min(activeIndex.value, shownTypes.length - 1)];
 
   const handleKey = (e: KeyboardEvent) => {
@@ -45,7 +46,7 @@ export function AddMenu({ title, onChoose, onClose }: { title: string; onChoose(
       {shownTypes.length === 0 && <p class="muted">{t('editor.add_none')}</p>}
       {shownTypes.length > 0 && (
         <div id="add-list" class="add-list" role="listbox" aria-label={t('editor.add_types')} ref={list}>
-          {groups.map((g) => (
+          {found.map((g) => (
             <div key={g.name} role="group" aria-label={t('props.group_' + g.name)}>
               <h3 aria-hidden="true">{t('props.group_' + g.name)}</h3>
               <div class="add-types" role="presentation">

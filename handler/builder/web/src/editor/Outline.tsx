@@ -4,7 +4,7 @@ import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-
 import { type Signal, useSignal } from '@preact/signals';
 import { Component } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { Block } from '../app/records';
+import { hasLogic, type Block } from '../app/records';
 import { t } from '../app/words';
 import { IconButton } from '../ui/Button';
 import { Icon } from '../ui/Icon';
@@ -22,6 +22,10 @@ export interface Actions {
   move(id: string, to: Position): void;
   moveTo(id: string): void;
   duplicate(id: string): void;
+  copy(id: string): void;
+  cut(id: string): void;
+  /** Pastes the blocks on the clipboard below a block. */
+  paste(id: string): void;
   remove(id: string): void;
 }
 
@@ -190,6 +194,7 @@ function RowView({ row, isFirst, isLast, selected, tabStop, error, warning, read
           {name}
           {block.required && <span class="outline-required" title={t('editor.required')}>{'\u2060'}*</span>}
         </span>
+        {hasLogic(block) && <span class="outline-logic" title={t('editor.has_logic')}><Icon name="split" label={t('editor.has_logic')} /></span>}
         {error && <Icon name="circle-alert" label={t('editor.not_saved', { error })} />}
         {!error && warning && <Icon name="triangle-alert" label={t('editor.has_warning', { warning })} />}
       </button>
@@ -203,8 +208,11 @@ function RowView({ row, isFirst, isLast, selected, tabStop, error, warning, read
             label={t('editor.actions_of', { name })}
             items={[
               { label: t('editor.add_below'), icon: 'plus', run: () => actions.add(block.id) },
-              { label: t('editor.duplicate'), icon: 'copy', run: () => actions.duplicate(block.id) },
-              { label: t('editor.move_to'), icon: 'arrow-right', run: () => actions.moveTo(block.id) },
+              { label: t('editor.duplicate'), icon: 'copy-plus', run: () => actions.duplicate(block.id) },
+              { label: t('editor.copy'), icon: 'copy', separated: true, run: () => actions.copy(block.id) },
+              { label: t('editor.cut'), icon: 'scissors', run: () => actions.cut(block.id) },
+              { label: t('editor.paste_below'), icon: 'clipboard-paste', run: () => actions.paste(block.id) },
+              { label: t('editor.move_to'), icon: 'arrow-right', separated: true, run: () => actions.moveTo(block.id) },
               { label: t('editor.remove'), icon: 'trash-2', danger: true, separated: true, run: onRemove },
             ]}
           />

@@ -1,6 +1,8 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { Detail } from '../app/api';
+import { downloadForm } from '../app/download';
 import type { Block, Json } from '../app/records';
+import { config, offers } from '../app/config';
 import { t } from '../app/words';
 import { BlockProperties } from '../props/BlockProperties';
 import { FormSettings } from '../props/FormSettings';
@@ -8,7 +10,9 @@ import { ThemeEditor } from '../props/ThemeEditor';
 import { VariablesEditor } from '../props/VariablesEditor';
 import { countUsers } from '../rules/references';
 import { retype, type RetypeResult } from '../rules/retype';
+import { LogicView } from '../rules/LogicView';
 import { RuleEditor } from '../rules/RuleEditor';
+import { Button } from '../ui/Button';
 import { Select, TextField } from '../ui/Field';
 import { patchBlock, renameField } from './edits';
 import { typeName } from './blockTypes';
@@ -21,15 +25,18 @@ import { rememberChoice } from './warnings';
 /** Called after an item was removed. uses is the number of rules that refer to it. */
 export type OnRemoved = (name: string, kind: 'block' | 'choice' | 'field', uses: number) => void;
 
-const tabs = ['block', 'form', 'design', 'data'] as const;
+const tabs = ['block', 'logic', 'form', 'design', 'data'] as const;
 
 interface Props {
+  form: string;
   store: EditorStore;
   block: Block | undefined;
   tab: Signal<string>;
   warnings: readonly Violation[];
   readOnly: boolean;
   onRemoved: OnRemoved;
+  /** Opens the logic of a block. */
+  onChooseLogic(id: string): void;
   /** Reports a side effect of an edit, with an undo button. */
   onChanged(text: string): void;
 }
@@ -38,7 +45,7 @@ interface Props {
 const answerProperties = ['multiSelection', 'showSeconds', 'showTimePicker', 'otherOption'];
 
 /** The properties panel, for the selected block and for the form as a whole. */
-export function PropertiesPanel({ store, block, tab, warnings, readOnly, onRemoved, onChanged }: Props) {
+export function PropertiesPanel({ form, store, block, tab, warnings, readOnly, onRemoved, onChooseLogic, onChanged }: Props) {
   const content = store.shown.value!;
   const errors = store.errors.value;
   const nameWarning = warnings.find((w) => w.path[0] === 'name')?.message;
@@ -72,6 +79,8 @@ export function PropertiesPanel({ store, block, tab, warnings, readOnly, onRemov
     }),
   ];
 
+  const isFixed = (tab.value === 'block' && block && !offers('block_types', block.type)) || (tab.value === 'design' && config.offer?.no_theme);
+
   const handleTabKey = (e: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
     if (step === undefined) return;
@@ -90,9 +99,10 @@ export function PropertiesPanel({ store, block, tab, warnings, readOnly, onRemov
         ))}
       </div>
       <div id="panel-body" role="tabpanel" aria-labelledby={'tab-' + tab.value} onBlurCapture={() => void store.flush()}>
-        <fieldset class="panel-body" disabled={readOnly}>
+        <fieldset class="panel-body" disabled={readOnly || isFixed}>
           <h2 class="unseen">{t('editor.tab_' + tab.value)}</h2>
-          {tab.value === 'block' && !block && <p class="muted">{t('editor.select_block')}</p>}
+          {isFixed && <p class="notice">{t('props.not_offered')}</p>}
+          {tab.value === 'block' && !block && <p class="muted">{t(readOnly ? 'editor.select_block_to_view' : 'editor.select_block')}</p>}
           {tab.value === 'block' && block && (
             <BlockProperties
               key={block.id}
@@ -106,12 +116,14 @@ export function PropertiesPanel({ store, block, tab, warnings, readOnly, onRemov
                 onRemoved(label, 'choice', countUsers(content as never, { kind: list === 'matrix_rows' ? 'row' : 'choice', block: block.id, id: choice }));
               }}
               rules={
-                <details class="props-section" open={rule !== undefined}>
+                <details id="logic" class="props-section" open={rule !== undefined}>
                   <summary>{t('editor.logic')}</summary>
                   <RuleEditor
+                    form={form}
                     content={content as never}
                     block={block.id}
                     value={rule as Json | undefined}
+                    errors={detailsWithin(errors, 'blocks', block.id, 'properties', 'rule')}
                     warnings={ruleWarnings}
                     onChange={(rule) => store.set(['blocks', block.id, 'properties', 'rule'], rule)}
                   />
@@ -119,6 +131,7 @@ export function PropertiesPanel({ store, block, tab, warnings, readOnly, onRemov
               }
             />
           )}
+          {tab.value === 'logic' && <LogicView content={content as never} onChoose={onChooseLogic} />}
           {tab.value === 'form' && (
             <>
               <TextField label={t('editor.name')} value={content.name} maxLength={200} hint={nameWarning && <span class="props-note">{nameWarning}</span>} error={errors.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.set(['name'], name)} />
@@ -150,6 +163,7 @@ export function PropertiesPanel({ store, block, tab, warnings, readOnly, onRemov
             />
           )}
         </fieldset>
+        {tab.value === 'form' && <Button icon="download" class="panel-download" onClick={() => { const { name, type, ...definition } = content; downloadForm({ name, type, definition }); }}>{t('forms.download')}</Button>}
       </div>
     </>
   );

@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { api, ApiError, type Detail, builderApi } from '../app/api';
 import { setClosed } from '../app/closeForm';
-import type { Block, Form, Json, Status } from '../app/records';
+import { allBlocks, type Block, type Form, type Json, type Status } from '../app/records';
 import { describePointer, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { ConfirmDialog, Dialog } from '../ui/Dialog';
@@ -11,7 +12,7 @@ import { Menu } from '../ui/Menu';
 import { ErrorNotice, Loading, errorText, showToast, useLoaded } from '../ui/states';
 import { type Comparison, Differences, ConflictSide, type FormText, isSame, fieldName, segments } from './differences';
 import { typeName } from './blockTypes';
-import { blockLabel } from './positions';
+import { blockLabel, isQuestion } from './positions';
 import { ShareDialog } from './Share';
 import { explainWarnings } from './warnings';
 
@@ -32,6 +33,8 @@ interface PublishSteps {
   form: string;
   /** Saves all edits. If it returns false, nothing is published. */
   beforePublish?(): Promise<boolean>;
+  /** Why edits could not be saved. */
+  problems?: ComponentChildren;
   /** Called after the form was published, discarded, unpublished, closed or reopened. */
   onPublished(): void;
 }
@@ -44,7 +47,7 @@ interface Props extends PublishSteps {
 }
 
 /** The button that publishes a form, and a menu with actions for a published form. */
-export function PublishButton({ form, status, isClosed, unpublished, beforePublish, onPublished }: Props) {
+export function PublishButton({ form, status, isClosed, unpublished, onPublished, ...steps }: Props) {
   const openDialog = useSignal<'' | 'publish' | 'draft'>('');
   const close = () => (openDialog.value = '');
   const finish = (word: string) => {
@@ -77,7 +80,7 @@ export function PublishButton({ form, status, isClosed, unpublished, beforePubli
           ]}
         />
       )}
-      {openDialog.value === 'publish' && <PublishFlow form={form} beforePublish={beforePublish} onPublished={onPublished} onClose={close} />}
+      {openDialog.value === 'publish' && <PublishFlow {...steps} form={form} onPublished={onPublished} onClose={close} />}
       {openDialog.value === 'draft' && (
         <ConfirmDialog
           title={t('editor.unpublish')}
@@ -116,7 +119,7 @@ export function PublishFlow({ onPublished, onClose, ...steps }: PublishSteps & {
 }
 
 /** Shows the changes, asks how to resolve conflicts, and publishes. */
-function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose }: Omit<PublishSteps, 'onPublished'> & { onPublished(form: Form): void; onDiscarded(): void; onClose(): void }) {
+function PublishDialog({ form, beforePublish, problems, onPublished, onDiscarded, onClose }: Omit<PublishSteps, 'onPublished'> & { onPublished(form: Form): void; onDiscarded(): void; onClose(): void }) {
   const changes = useLoaded(async () => {
     if (beforePublish && !(await beforePublish())) return undefined;
     return builderApi<Changes>(`/forms/${form}/changes`);
@@ -129,6 +132,7 @@ function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose 
   const discarding = useSignal(false);
   const current = changes.value;
   const conflict = conflicts.value;
+  const questions = allBlocks(current?.after.blocks ?? []).filter((b) => isQuestion(b.type)).length;
   const isUnchanged = current !== undefined && current.status === 'published' && !current.copy;
   const unresolved = conflict?.list.filter((c) => !resolutions.value[c.path]).length ?? 0;
   const reload = () => {
@@ -185,13 +189,13 @@ function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose 
       <div class="publish" aria-live="polite">
         {changes.loading && !current && <Loading />}
         {changes.error !== undefined && <ErrorNotice error={changes.error} retry={reload} />}
-        {!changes.loading && changes.error === undefined && !current && <p class="notice bad" role="alert"><Icon name="circle-alert" /> {t('editor.publish_unsaved')}</p>}
+        {!changes.loading && changes.error === undefined && !current && <div class="notice bad" role="alert"><Icon name="circle-alert" /> <div>{t('editor.publish_unsaved')}{problems}</div></div>}
         {isOutdated.value && <p class="notice"><Icon name="circle-alert" /> {t('editor.publish_outdated')}</p>}
         {failure.value !== undefined && <ValidationErrors error={failure.value} />}
         {current && !conflict && (
           <>
             {isUnchanged && <p class="notice good"><Icon name="circle-check" /> {t('editor.publish_no_changes')}</p>}
-            {!isUnchanged && current.status === 'draft' && <p>{t(current.after.blocks?.length ? 'editor.publish_first' : 'editor.publish_empty', { n: current.after.blocks?.length ?? 0 })}</p>}
+            {!isUnchanged && current.status === 'draft' && <p>{t(questions > 0 ? 'editor.publish_first' : 'editor.publish_empty', { n: questions })}</p>}
             {!isUnchanged && current.status === 'published' && <p>{t(isSame(current) ? 'editor.publish_unchanged' : 'editor.publish_changes')}</p>}
             {!isSame(current) && <Differences of={current} />}
             {current.warnings.length > 0 && <WarningList list={explainWarnings(current.warnings, current.after.blocks ?? [], current.before.blocks ?? [])} blocks={current.after.blocks ?? []} />}

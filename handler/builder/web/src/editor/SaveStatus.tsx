@@ -8,14 +8,16 @@ const icons: Record<Status, IconName> = {
   'signed-out': 'log-in', refused: 'circle-alert', conflict: 'triangle-alert', 'read-only': 'lock', gone: 'circle-alert',
 };
 
-/** Shows whether all edits are saved and, if not, why. */
-export function SaveStatus({ status, errors, onRetry }: { status: Status; errors: number; onRetry(): void }) {
+/** Shows whether all edits are saved and, if not, why. onExplain shows the violations in rejected edits. */
+export function SaveStatus({ status, errors, onRetry, onExplain }: { status: Status; errors: number; onRetry(): void; onExplain(): void }) {
   const isError = ['offline', 'signed-out', 'refused', 'conflict', 'gone'].includes(status);
   return (
     <span class={isError ? 'saved bad' : 'saved'}>
       <span role="status" data-status={status}>
         <Icon name={icons[status]} />
-        <span class="saved-text">{t('editor.status_' + status, { n: errors })}</span>
+        {status === 'refused'
+          ? <button type="button" class="saved-text text-button" onClick={onExplain}>{t('editor.status_refused', { n: errors })}</button>
+          : <span class="saved-text">{t('editor.status_' + status)}</span>}
       </span>
       {(status === 'offline' || status === 'signed-out') && <Button kind="quiet" onClick={onRetry}>{t('app.try_again')}</Button>}
     </span>

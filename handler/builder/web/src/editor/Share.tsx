@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { generate } from 'lean-qr';
+import { toSvgPath } from 'lean-qr/extras/svg';
 import { useMemo, useRef } from 'preact/hooks';
 import { builderApi } from '../app/api';
 import type { Status } from '../app/records';
@@ -9,7 +10,6 @@ import { Dialog } from '../ui/Dialog';
 import { Field } from '../ui/Field';
 import { Icon } from '../ui/Icon';
 import { ErrorNotice, Loading, errorText, showToast, useLoaded } from '../ui/states';
-import { qrPath } from './qr';
 
 interface Props {
   form: string;
@@ -32,12 +32,18 @@ export function ShareButton(props: Props) {
 /** Returns an absolute URL. The service omits the host from URLs if it is this page's host. */
 const absoluteURL = (address: string): string => new URL(address, location.href).href;
 
-/** Opens a preview in another tab. Browsers allow this only during the click, so the tab is opened before saving. */
-export async function openPreview(form: string, save: () => Promise<boolean>): Promise<void> {
+/** Opens a preview in another tab. */
+export const openPreview = (form: string, save: () => Promise<boolean>): Promise<void> => openLink(`/forms/${form}/preview`, save);
+
+/**
+ * Creates a link with a POST request and opens it in another tab. Browsers allow this only during the click, so the tab
+ * is opened before prepare is called.
+ */
+export async function openLink(path: string, prepare?: () => Promise<boolean>): Promise<void> {
   const tab = window.open('', '_blank');
   try {
-    await save();
-    const { url } = await builderApi<{ url: string }>(`/forms/${form}/preview`, { method: 'POST' });
+    await prepare?.();
+    const { url } = await builderApi<{ url: string }>(path, { method: 'POST' });
     if (tab) {
       tab.opener = null;
       tab.location.href = absoluteURL(url);
@@ -123,13 +129,15 @@ export function CopyField({ label, hint, error, value, open, onInput }: { label:
 
 /** A QR code. It is dark on white even in dark mode, because phones cannot read inverted codes. */
 function QRCode({ text, name }: { text: string; name: string }) {
-  const { path, size } = useMemo(() => qrPath(generate(text)), [text]);
-  const box = `0 0 ${size} ${size}`;
-  const file = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${box}" width="1024" height="1024" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path d="${path}"/></svg>`;
+  const code = useMemo(() => generate(text), [text]);
+  const path = toSvgPath(code);
+  const size = code.size + 8; // with the margin of four modules that readers need
+  const box = `-4 -4 ${size} ${size}`;
+  const file = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${box}" width="1024" height="1024" shape-rendering="crispEdges"><path fill="#fff" d="M-4-4h${size}v${size}H-4z"/><path d="${path}"/></svg>`;
   return (
     <figure class="qr">
       <svg viewBox={box} role="img" aria-label={t('editor.share_qr')} shape-rendering="crispEdges">
-        <path fill="#fff" d={`M0 0h${size}v${size}H0z`} />
+        <path fill="#fff" d={`M-4-4h${size}v${size}H-4z`} />
         <path fill="#000" d={path} />
       </svg>
       <a class="button" download={`${name}.svg`} href={'data:image/svg+xml,' + encodeURIComponent(file)}><Icon name="download" /> {t('editor.share_download')}</a>

@@ -1,7 +1,7 @@
 import { t } from '../app/words';
 
 const shortcuts: readonly (readonly [keys: string, word: string])[] = [
-  ['↑ ↓', 'select'], ['Enter', 'edit'], ['/', 'add'], ['Alt ↑ ↓', 'move'], ['Ctrl D', 'duplicate'], ['Del', 'remove'],
+  ['↑ ↓', 'select'], ['Enter', 'edit'], ['Enter', 'next'], ['Shift Enter', 'line'], ['/', 'add'], ['Alt ↑ ↓', 'move'], ['Ctrl D', 'duplicate'], ['Ctrl C', 'copy'], ['Ctrl X', 'cut'], ['Ctrl V', 'paste'], ['Del', 'remove'],
   ['Esc', 'back'], ['F6', 'pane'], ['Ctrl Z', 'undo'], ['Ctrl Shift Z', 'redo'], ['Ctrl S', 'save'], ['?', 'help'],
 ];
 

@@ -1,14 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { api, ApiError, builderApi, query, type Page } from '../app/api';
-import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { FormSummary } from '../app/records';
 import { navigate, href } from '../app/router';
-import { formatRelativeTime, formatDateTime, t } from '../app/words';
+import { authorName, formatRelativeTime, formatDateTime, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { ConfirmDialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
-import { Empty, ErrorNotice, Loading, showToast, useLoaded, usePages } from '../ui/states';
+import { Empty, ErrorNotice, isMissing, Loading, showToast, useLoaded, usePages } from '../ui/states';
 import { type Comparison, Differences, isSame } from './differences';
 import { ValidationErrors } from './Publish';
 
@@ -23,9 +22,6 @@ interface VersionDetail extends Version, Comparison {
   copy: boolean;
 }
 
-/** Returns a name for the user who replaced a version. The service only knows ids. */
-const authorName = (id: string): string => (id === config.user ? t('editor.version_by_you') : /^0*$/.test(id) ? t('editor.version_by_system') : id);
-
 /** A form's published versions. view is the revision to show. If empty, the newest is shown. */
 export function Versions({ form, view }: { form: string; view: string }) {
   const summary = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
@@ -33,7 +29,7 @@ export function Versions({ form, view }: { form: string; view: string }) {
   const shown = view || String(list[0]?.revision ?? '');
   const unsupported = error instanceof ApiError && error.status === 501;
   return (
-    <Frame form={form} workspace={summary.value?.workspace_id} title={summary.value?.name ?? ''}>
+    <Frame form={isMissing(summary.error) ? undefined : form} workspace={summary.value?.workspace_id} title={summary.value?.name ?? ''}>
       {error !== undefined && !unsupported && <ErrorNotice error={error} retry={next} />}
       {unsupported && <Empty icon="history" title={t('editor.version_unsupported')} />}
       {loading && list.length === 0 && <Loading />}

@@ -1,6 +1,7 @@
 import { pointerSegments } from '../app/json';
 import type { Block, Choice, Definition, Json, JsonObject } from '../app/records';
 import { config } from '../app/config';
+import { shownText, textMarks } from '../app/text';
 import { capitalize, formatDateTime, formatNumber, t, splitWords } from '../app/words';
 import { fieldsOf } from '../rules/fields';
 import { describeRule, type DescribeJSON } from '../rules/describe';
@@ -47,7 +48,7 @@ export function describeValue(value: Json | undefined, inList = false): string {
   if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? formatDateTime(value) : inList ? truncate(value) : t('rules.quoted', { text: truncate(value) });
   if (Array.isArray(value)) return value.length === 0 ? t('editor.change_empty') : truncate(value.map((v) => describeValue(v, true)).join(', '));
   const labeled = value as Choice & Partial<Block>;
-  return labeled.label || labeled.type || labeled.id ? truncate(labeled.label || (labeled.type ? typeName(labeled.type) : labeled.id!)) : truncate(JSON.stringify(value));
+  return labeled.label || labeled.type || labeled.id ? truncate((labeled.type ? shownText(labeled.label) : labeled.label) || (labeled.type ? typeName(labeled.type) : labeled.id!)) : truncate(JSON.stringify(value));
 }
 
 /** Describes a rule in sentences. */
@@ -61,6 +62,11 @@ const withDefault = (value: Json | undefined, other: Json | undefined): Json | u
 function describeField(path: string[], block: unknown, other: unknown, text: FormText, untold?: DescribeJSON): string {
   const value = withDefault(valueAt(block, path), valueAt(other, path));
   if (path.join() === 'type' && block === text) return t('forms.layout_' + String(value));
+  const marks = textMarks[path.at(-2) === 'settings' ? path.at(-1)! : path.join('.')];
+  if (marks && typeof value === 'string') {
+    const [plain, otherPlain] = [value, valueAt(other, path)].map((v) => shownText(typeof v === 'string' ? v : '', marks));
+    return describeValue(plain === otherPlain ? value : plain); // if only marks differ, they are shown
+  }
   const rule = path.join() === 'properties,rule' ? describeRuleOf(value, text, untold) : [];
   return rule.join('; ') || describeValue(value);
 }
@@ -75,10 +81,14 @@ export function RuleText({ value, path, text }: { value: Json; path: readonly st
 
 /** Shows a field's old and new values. */
 function Change({ path, of, before, after }: { path: string[]; of: Comparison; before: unknown; after: unknown }) {
-  const [was, is] = [describeField(path, before, after, of.before), describeField(path, after, before, of.after)];
+  return <ValueChange name={fieldName(path)} was={describeField(path, before, after, of.before)} is={describeField(path, after, before, of.after)} />;
+}
+
+/** Shows a name and its old and new values in a list. */
+export function ValueChange({ name, was, is }: { name: string; was: string; is: string }) {
   return (
     <li>
-      <b>{fieldName(path)}</b>{' '}
+      <b dir="auto">{name}</b>{' '}
       {was === is ? <span>{t('editor.publish_changed')}</span> : (
         <>
           <del dir="auto"><span class="unseen">{t('editor.change_before')} </span>{was}</del>{' '}

@@ -1,8 +1,8 @@
 // The edits of a form. Each returns a new content, or the same one if nothing changes.
-import type { Block, Choice, JsonObject } from '../app/records';
+import { allBlocks, type Block, type Choice } from '../app/records';
 import { Fields } from '../rules/fields';
-import { renameInRule, renameInBlocks } from '../rules/references';
-import { isObject, applyMergePatch, type Obj } from '../app/json';
+import { renameInBlock, renameInBlocks, renameInTexts } from '../rules/references';
+import { applyMergePatch, type Obj } from '../app/json';
 import { removeNode, findNode, replaceBlock, treeOf, type Content } from './content';
 
 /** A position in a group, or in the form if parent is undefined. index is the index after the edit. */
@@ -55,9 +55,15 @@ function positionOf(c: Content, id: string): Position {
   return { parent: parent === '' ? undefined : parent, index: tree?.lists.get(parent)?.indexOf(id) ?? -1 };
 }
 
+/** Inserts blocks in order, the first at a position. See addBlock. */
+export const addBlocks = (c: Content, blocks: readonly Block[], place: Position): Content =>
+  blocks.reduce((now, block, i) => addBlock(now, block, { ...place, index: place.index + i }), c);
+
 /** Inserts blocks after another block. */
-const insertAfter = (c: Content, id: string, blocks: Block[]): Content =>
-  blocks.reduceRight((now, block) => addBlock(now, block, { ...positionOf(now, id), index: positionOf(now, id).index + 1 }), c);
+function insertAfter(c: Content, id: string, blocks: Block[]): Content {
+  const place = positionOf(c, id);
+  return addBlocks(c, blocks, { ...place, index: place.index + 1 });
+}
 
 /** Returns c without a block, and without a duplicateField that names a removed block. */
 export function removeBlock(c: Content, id: string): Content {
@@ -87,18 +93,18 @@ export function patchSection(c: Content, section: Section, patch: Obj): Content 
 /** Renames a variable or a hidden field, also in rules. If the name is already used, nothing changes. */
 export function renameField(c: Content, kind: 'variables' | 'hidden', from: string, to: string): Content {
   if (kind === 'variables' ? Object.hasOwn(c.variables, to) : c.hidden_fields.includes(to)) return c;
-  const blocks = renameInBlocks(c, { [kind]: { [from]: to } });
+  const renames = { [kind]: { [from]: to } };
+  const blocks = renameInBlocks(c, renames);
+  c = { ...c, settings: renameInTexts(c.settings, ['closedMessage', 'submitLabel'], renames, new Fields(c)) };
   if (kind === 'hidden') return { ...c, blocks, hidden_fields: c.hidden_fields.map((name) => (name === from ? to : name)) };
   return { ...c, blocks, variables: Object.fromEntries(Object.entries(c.variables).map(([name, v]) => [name === from ? to : name, v])) };
 }
 
 /**
- * Inserts a copy after a block. The copied blocks, choices, rows and columns get new ids. Rules in the copy refer
- * to the copied items.
+ * Returns copies of blocks for a form. The blocks, choices, rows and columns get new ids. Rules and texts in the copies
+ * refer to the copied items.
  */
-export function duplicate(c: Content, id: string, random: () => number = Math.random): { content: Content; id: string } {
-  const original = findNode(c, id)?.block;
-  if (!original) return { content: c, id: '' };
+export function copyBlocks(c: Content, originals: readonly Block[], random: () => number = Math.random): Block[] {
   type Ids = Record<string, string>;
   const emptyRecord = <T>(): Record<string, T> => Object.create(null) as Record<string, T>;
   const renames = { blocks: emptyRecord<string>(), choices: emptyRecord<Ids>(), rows: emptyRecord<Ids>() };
@@ -107,16 +113,14 @@ export function duplicate(c: Content, id: string, random: () => number = Math.ra
     for (const { id: of } of list) if (of !== undefined) ids[of] = newChoiceId([...list, ...Object.values(ids).map((made) => ({ id: made }))], random);
     return ids;
   };
-  const assignIds = (b: Block): void => {
+  for (const b of allBlocks(originals)) {
     renames.blocks[b.id] = newId(c, random);
     renames.rows[b.id] = newIds(b.matrix_rows);
     renames.choices[b.id] = newIds(b.type === 'matrix' ? b.matrix_columns : b.choices);
-    b.children?.forEach(assignIds);
-  };
-  assignIds(original);
-  const fields = new Fields(c);
+  }
+  const fields = new Fields({ ...c, blocks: [...originals, ...c.blocks] });
   const copy = (b: Block): Block => {
-    const result: Block = { ...b, id: renames.blocks[b.id] as string };
+    const result: Block = { ...renameInBlock(b, renames, fields), id: renames.blocks[b.id] as string };
     const withNewIds = (ids: Ids | undefined, choices: Choice[]): Choice[] =>
       choices.map((ch) => (ch.id !== undefined && ids?.[ch.id] !== undefined ? { ...ch, id: ids[ch.id] as string } : ch));
     const choices = renames.choices[b.id];
@@ -124,9 +128,14 @@ export function duplicate(c: Content, id: string, random: () => number = Math.ra
     if (b.matrix_columns) result.matrix_columns = withNewIds(b.type === 'matrix' ? choices : {}, b.matrix_columns);
     if (b.matrix_rows) result.matrix_rows = withNewIds(renames.rows[b.id], b.matrix_rows);
     if (b.children) result.children = b.children.map(copy);
-    if (isObject(b.properties?.rule)) result.properties = { ...b.properties, rule: renameInRule(b.properties.rule as JsonObject, renames, fields) };
     return result;
   };
-  const block = copy(original);
-  return { content: insertAfter(c, id, [block]), id: block.id };
+  return originals.map(copy);
+}
+
+/** Inserts a copy after a block. */
+export function duplicate(c: Content, id: string, random?: () => number): { content: Content; id: string } {
+  const original = findNode(c, id)?.block;
+  const copies = original ? copyBlocks(c, [original], random) : [];
+  return { content: insertAfter(c, id, copies), id: copies[0]?.id ?? '' };
 }

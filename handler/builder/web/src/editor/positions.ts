@@ -1,4 +1,5 @@
 import type { Block } from '../app/records';
+import { shownText } from '../app/text';
 import type { Position } from './edits';
 
 /** A row in the outline. */
@@ -69,6 +70,6 @@ export function positionAfterMove(rows: readonly Row[], id: string, to: Position
 
 /** Returns a block's label on one line, or the name of its type if it has no label. */
 export function blockLabel(block: Block, typeName: (type: string) => string): string {
-  const label = (block.label ?? '').replace(/\s+/g, ' ').trim();
+  const label = shownText(block.label).replace(/\s+/g, ' ').trim();
   return label === '' ? typeName(block.type) : label.length > 80 ? label.slice(0, 79) + '…' : label;
 }

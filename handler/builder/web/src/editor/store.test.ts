@@ -78,6 +78,7 @@ class Service {
   history = new Map<string, Content>();
   log: { method: string; path: string; status: number; body: Obj; keepalive: boolean }[] = [];
   fate: (method: string) => Fate = () => ({ before: 10, after: 10 });
+  host: (c: Content) => Fault[] = () => []; // what a host's check refuses
   wrote: (by: string, before: Content, after: Content) => void = () => undefined;
 
   constructor(readonly time: Time, blocks: Block[], more: Partial<Content> = {}) {
@@ -187,7 +188,7 @@ class Service {
     c.blocks.forEach((b, i) => one(b, method === 'PUT' || place === '' ? `${root}/blocks/${i}` : method === 'POST' ? (i === c.blocks.length - 1 ? '/block' : '') : b.id === id ? '/block' : ''));
     if (c.blocks.length > 600) faults.push({ path: method === 'POST' ? '/block' : '/blocks', code: 'TOO_MANY', message: 'm' });
     if (c.settings.bad) faults.push({ path: '/definition/settings/bad', code: 'UNKNOWN_FIELD', message: 'm' });
-    return faults;
+    return [...faults, ...this.host(c)];
   }
 }
 
@@ -538,6 +539,23 @@ test('a refusal of the whole keeps all of it back and nothing else', async () =>
   store.remove('q7');
   await bench.time.pass(1000);
   assert.deepEqual([store.status.value, bench.service.content.blocks.length], ['saved', 600]);
+});
+
+test('all that a host refuses is shown, once, wherever its paths lead', async () => {
+  for (const paths of [[''], ['/definition/blocks'], ['', ''], ['/definition/blocks', '/definition/settings/own'], ['/definition/blocks/1/children/0/label', '/definition/blocks']]) {
+    const bench = new Bench();
+    const store = await bench.open();
+    bench.service.host = (c) => (findNode(c, 'b') && findNode(c, 'c') && label(c, 'g1') === 'g1' ? [] : paths.map((path, i) => ({ path, code: 'OURS', message: `Ours ${i}` })));
+    const edits = { 'a block': () => store.remove('b'), 'two blocks': () => (store.remove('b'), store.remove('c')), 'a label': () => store.patch('g1', { label: 'x' }), both: () => (store.patch('g1', { label: 'x' }), store.remove('c')) };
+    for (const [name, edit] of Object.entries(edits)) {
+      edit();
+      await bench.time.pass(2000);
+      assert.deepEqual([store.status.value, [...new Set(store.errors.value.map((f) => f.message))].sort(), new Set(store.errors.value.map((f) => f.path.join() + f.message)).size], ['refused', paths.map((_, i) => `Ours ${i}`), store.errors.value.length], `${name}: ${paths.join()}`);
+      while (store.canUndo.value) store.undo();
+      await bench.time.pass(2000);
+      assert.equal(store.status.value, 'saved');
+    }
+  }
 });
 
 test('what others make right is sent once more', async () => {

@@ -43,6 +43,13 @@ export class EditorStore extends Sync {
     return result.id;
   }
 
+  /** Inserts copies of blocks and returns the first copy's id. */
+  paste(blocks: readonly Block[], place: edits.Position): string {
+    const copies = edits.copyBlocks(this.shown.peek() as Content, blocks, this.options.random);
+    this.apply((c) => edits.addBlocks(c, copies, place));
+    return copies[0]!.id;
+  }
+
   /** Returns a block at any depth and the id of its parent, which is '' at the top level. */
   find(id: string): { block: Block; parent: string } | undefined {
     const content = this.shown.value;

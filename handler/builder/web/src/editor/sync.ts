@@ -57,7 +57,7 @@ export class Sync {
     return draft ? conflictsOf(draft.known.content, draft.mine, draft.pending) : [];
   });
   /** The violations in rejected edits. The edits stay in the browser. */
-  readonly errors = computed<Violation[]>(() => this.draft.value?.pending.flatMap((op) => op.refused?.faults ?? []) ?? []);
+  readonly errors = computed<Violation[]>(() => this.draft.value?.pending.flatMap((op) => op.refused?.faults ?? []).filter((f, i, all) => i === all.findIndex((g) => sameItems(f.path, g.path) && f.message === g.message)) ?? []);
   private readonly isUnsent = computed(() => {
     const { pending = [], known } = this.draft.value ?? {};
     return pending.length > 0 || (known !== undefined && known.maybe.length > 0 && this.state.value.is !== 'idle');
@@ -293,7 +293,10 @@ function sendableContent({ known: { content, etag }, mine: local, pending }: Dra
   return apply(content, pending.filter((op) => isSent(op) && !isConflict(op, content, local)));
 }
 
-/** Marks operations as rejected: those with violations, otherwise all operations of the write. */
+/**
+ * Marks operations as rejected: those with violations, otherwise all operations of the write. A violation that
+ * concerns none of them is shown with each.
+ */
 function markRefused(draft: Draft, write: WriteRequest, { code, message, details }: ApiError): Draft {
   const { content, etag } = draft.known;
   const sent = diff(content, write.after);
@@ -305,7 +308,8 @@ function markRefused(draft: Draft, write: WriteRequest, { code, message, details
   const affected = [found, ops.filter((op) => op.kind !== 'set'), ops].find((list) => list.length > 0) ?? [];
   const pending = draft.pending.map((op) => {
     if (!affected.includes(op)) return op;
-    return { ...op, refused: { etag, faults: affected === found ? faults.filter((f) => appliesTo(op, f.path)) : [{ path: op.path, code, message, ...faults[0] }] } };
+    const shown = faults.filter((f) => appliesTo(op, f.path) || !found.some((other) => appliesTo(other, f.path)));
+    return { ...op, refused: { etag, faults: shown.length > 0 ? shown : [{ path: op.path, code, message }] } };
   });
   return { ...draft, pending };
 }

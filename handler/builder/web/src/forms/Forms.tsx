@@ -2,6 +2,8 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { all, api, builderApi } from '../app/api';
 import { setClosed } from '../app/closeForm';
+import { downloadForm } from '../app/download';
+import { can, config, offers } from '../app/config';
 import { formPagesFailed, loadFormPages, formPages } from '../app/formPages';
 import { Frame } from '../app/Frame';
 import { StatusBadge, stateOf } from '../app/StatusBadge';
@@ -12,21 +14,29 @@ import { Button } from '../ui/Button';
 import { ConfirmDialog, Dialog } from '../ui/Dialog';
 import { TextField } from '../ui/Field';
 import { Menu } from '../ui/Menu';
-import { Empty, ErrorNotice, Loading, showToast, useLoaded } from '../ui/states';
-import { CreateFormDialog, MoveFormDialog, NameDialog } from './dialogs';
+import { attempt, Empty, ErrorNotice, Loading, showToast, useLoaded } from '../ui/states';
+import { CreateFormDialog, MoveFormDialog, moveTargets, NameDialog } from './dialogs';
 import { Trash } from './Trash';
 
 type OpenDialog = { kind: 'create' | 'workspace' | 'rename-workspace' | 'delete-workspace' } | { kind: 'rename' | 'move' | 'publish'; form: FormSummary };
 
 /** The user's workspaces, and the forms in one of them. */
 export function Forms({ workspace, view }: { workspace: string; view: string }) {
-  const workspaces = useLoaded(() => all<Workspace>('/workspaces'), []);
+  const workspaces = useLoaded(async () => {
+    const [list, scopes] = await Promise.all([all<Workspace>('/workspaces'), config.access && builderApi<Record<string, string[]>>('/workspaces')]);
+    return scopes ? list.map((w) => ({ ...w, scopes: scopes[w.id] ?? [] })).filter((w) => w.scopes.includes('forms:read')) : list;
+  }, []);
   const list = workspaces.value ?? [];
   const current = workspace === '' ? list[0] : list.find((w) => w.id === workspace);
   const openDialog = useSignal<OpenDialog | undefined>(undefined);
   const setDialog = (a: OpenDialog | undefined) => (openDialog.value = a);
   const close = () => setDialog(undefined);
   const dialog = openDialog.value;
+  const newWorkspace = config.access?.create_workspace !== false && <Button kind={list.length > 0 ? 'quiet' : 'primary'} icon="plus" onClick={() => setDialog({ kind: 'workspace' })}>{t('forms.new_workspace')}</Button>;
+  const first = workspace === '' && config.access ? list[0]?.id : undefined;
+  useEffect(() => {
+    if (first) navigate('w/' + first, true); // only that page has the scopes for the workspace
+  }, [first]);
 
   const createWorkspace = async (name: string) => {
     const { body } = await api<Workspace>('/workspaces', { body: { name } });
@@ -49,17 +59,17 @@ export function Forms({ workspace, view }: { workspace: string; view: string }) 
                 </li>
               ))}
             </ul>
-            <Button kind="quiet" icon="plus" onClick={() => setDialog({ kind: 'workspace' })}>{t('forms.new_workspace')}</Button>
+            {newWorkspace}
           </nav>
           <div class="stack">
             {!current && workspace !== '' && (workspaces.loading ? <Loading /> : <Empty icon="folder" title={t('app.not_found')} />)}
             {!current && workspace === '' && (
               <Empty icon="folder" title={t('forms.no_workspace')}>
-                <Button kind="primary" icon="plus" onClick={() => setDialog({ kind: 'workspace' })}>{t('forms.new_workspace')}</Button>
+                {newWorkspace}
               </Empty>
             )}
-            {current && view === 'trash' && <Trash workspace={current} workspaces={list} />}
-            {current && view !== 'trash' && <FormList key={current.id} workspace={current} workspaces={list} setDialog={setDialog} />}
+            {current && !first && view === 'trash' && <Trash workspace={current} />}
+            {current && !first && view !== 'trash' && <FormList key={current.id} workspace={current} workspaces={list} setDialog={setDialog} />}
           </div>
         </div>
       )}
@@ -98,7 +108,7 @@ export function Forms({ workspace, view }: { workspace: string; view: string }) 
 
 /** A form's counts in the list. */
 interface FormCounts {
-  responses: number;
+  responses?: number;
   unpublished: boolean;
 }
 
@@ -125,55 +135,46 @@ function FormList({ workspace, workspaces, setDialog }: { workspace: Workspace; 
     let isCurrent = true;
     builderApi<Record<string, FormCounts>>(`/workspaces/${workspace.id}/counts`, { body: { forms: missing } }).then(
       // Forms that were trashed in the meantime are not requested again.
-      (more) => isCurrent && (counts.value = { ...counts.peek(), ...Object.fromEntries(missing.map((id) => [id, { responses: 0, unpublished: false }])), ...more }),
+      (more) => isCurrent && (counts.value = { ...counts.peek(), ...Object.fromEntries(missing.map((id) => [id, { unpublished: false }])), ...more }),
       () => undefined, // the list works without counts
     );
     return () => void (isCurrent = false);
   }, [shown.map((f) => f.id).join(), counts.value]);
 
-  const updateForm = async (form: FormSummary, body: object, done: string, undo?: () => Promise<unknown>) => {
-    try {
-      await api('/forms/' + form.id, { method: 'PATCH', body });
-      showToast(done, undo && (() => void undo().finally(forms.reload)));
-    } catch {
-      showToast(t('app.error'));
-    }
-    forms.reload();
-  };
+  const change = (run: () => Promise<unknown>) => attempt(run()).then(forms.reload);
+
+  const updateForm = (form: FormSummary, body: object, done: string, undo?: () => Promise<unknown>) => change(async () => {
+    await api('/forms/' + form.id, { method: 'PATCH', body });
+    showToast(done, undo && (() => void change(undo)));
+  });
 
   const duplicate = async (form: FormSummary) => {
-    try {
-      const { body } = await api<Form>('/forms/' + form.id);
-      const copy = await api<Form>('/forms', {
-        body: { workspace_id: form.workspace_id, name: copyName(form.name), type: form.type, definition: body.definition },
-      });
-      navigate(copy.body.id);
-    } catch {
-      showToast(t('app.error'));
-    }
+    const { body } = await api<Form>('/forms/' + form.id);
+    const copy = await api<Form>('/forms', {
+      body: { workspace_id: form.workspace_id, name: copyName(form.name), type: form.type, definition: body.definition },
+    });
+    navigate(copy.body.id);
   };
 
-  const moveToTrash = async (form: FormSummary) => {
-    try {
-      await api('/forms/' + form.id, { method: 'DELETE' });
-      showToast(t('forms.trashed', { name: form.name }), () => void builderApi(`/trash/${form.id}/restore`, { body: { workspace: form.workspace_id, from: form.workspace_id } }).finally(forms.reload));
-    } catch {
-      showToast(t('app.error'));
-    }
-    forms.reload();
-  };
+  const moveToTrash = (form: FormSummary) => change(async () => {
+    await api('/forms/' + form.id, { method: 'DELETE' });
+    showToast(t('forms.trashed', { name: form.name }), () => void change(() => builderApi(`/trash/${form.id}/restore`, { body: { workspace: form.workspace_id, from: form.workspace_id } })));
+  });
 
-  const toggleClosed = async (form: FormSummary) => {
+  const toggleClosed = (form: FormSummary) => change(async () => {
     const closed = await setClosed(form.id, !form.is_closed);
     showToast(closed && form.is_closed ? t('editor.publish_still_closed') : t(closed ? 'forms.closed' : 'forms.reopened', { name: form.name }));
-    forms.reload();
-  };
+  });
 
   const publish = (form: FormSummary) => {
     if (!formPages.value) loadFormPages();
     openDialog.value = { kind: 'publish', form };
   };
 
+  const responses = ({ id }: FormSummary): string => {
+    const n = counts.value[id]?.responses;
+    return n === undefined ? '' : t('forms.response_count', { n });
+  };
   const dialog = openDialog.value;
   const Publishing = formPages.value?.Publishing;
   return (
@@ -185,19 +186,19 @@ function FormList({ workspace, workspaces, setDialog }: { workspace: Workspace; 
           kind="quiet"
           label={t('forms.workspace_actions')}
           items={[
-            { label: t('forms.rename_workspace'), icon: 'pencil', run: () => setDialog({ kind: 'rename-workspace' }) },
-            { label: t('forms.trash'), icon: 'trash-2', href: href(`w/${workspace.id}/trash`) },
-            { label: t('forms.delete_workspace'), icon: 'x', danger: true, separated: true, run: () => setDialog({ kind: 'delete-workspace' }) },
+            { label: t('forms.rename_workspace'), scope: 'workspaces:write', icon: 'pencil', run: () => setDialog({ kind: 'rename-workspace' }) },
+            { label: t('forms.trash'), scope: 'forms:write', icon: 'trash-2', href: href(`w/${workspace.id}/trash`) },
+            { label: t('forms.delete_workspace'), scope: 'workspaces:write', icon: 'x', danger: true, separated: true, run: () => setDialog({ kind: 'delete-workspace' }) },
           ]}
         />
-        <Button class="push" kind="primary" icon="plus" onClick={() => setDialog({ kind: 'create' })}>{t('forms.new')}</Button>
+        {can('forms:write') && <Button class="push" kind="primary" icon="plus" onClick={() => setDialog({ kind: 'create' })}>{t('forms.new')}</Button>}
       </div>
       {forms.error !== undefined && <ErrorNotice error={forms.error} retry={forms.reload} />}
       {forms.loading && !forms.value && <Loading />}
       {forms.value?.length === 0 && (
         <Empty icon="file-text" title={t('forms.none')}>
-          <p>{t('forms.none_text')}</p>
-          <Button kind="primary" icon="plus" onClick={() => setDialog({ kind: 'create' })}>{t('forms.new')}</Button>
+          {can('forms:write') && <p>{t('forms.none_text')}</p>}
+          {can('forms:write') && <Button kind="primary" icon="plus" onClick={() => setDialog({ kind: 'create' })}>{t('forms.new')}</Button>}
         </Empty>
       )}
       {forms.value && forms.value.length > 0 && (
@@ -219,28 +220,31 @@ function FormList({ workspace, workspaces, setDialog }: { workspace: Workspace; 
                   <a href={href(form.id)} dir="auto">{form.name}</a>
                   <StatusBadge form={form} unpublished={counts.value[form.id]?.unpublished} />
                 </div>
-                <a class="form-count" aria-label={form.id in counts.value ? undefined : t('forms.results')} href={href(form.id + '/results')}>
-                  {form.id in counts.value ? t('forms.response_count', { n: counts.value[form.id]!.responses }) : ' '}
-                </a>
+                {can('submissions:read')
+                  ? <a class="form-count" aria-label={responses(form) ? undefined : t('forms.results')} href={href(form.id + '/results')}>{responses(form) || ' '}</a>
+                  : <span class="form-count">{responses(form)}</span>}
                 <time class="muted" dateTime={form.updated_at} title={formatDateTime(form.updated_at)}>{formatRelativeTime(form.updated_at)}</time>
                 <Menu
                   icon="ellipsis"
                   kind="quiet"
                   label={t('forms.actions_of', { name: form.name })}
                   items={[
-                    { label: t('forms.edit'), icon: 'pencil', href: href(form.id) },
-                    { label: t('forms.results'), icon: 'chart-column', href: href(form.id + '/results') },
-                    { label: t('forms.rename'), icon: 'type', run: () => (openDialog.value = { kind: 'rename', form }) },
-                    { label: t(form.status === 'published' ? 'forms.duplicate_published' : 'forms.duplicate'), icon: 'copy', run: () => void duplicate(form) },
-                    { label: t('forms.move'), icon: 'folder', disabled: workspaces.length < 2, run: () => (openDialog.value = { kind: 'move', form }) },
+                    { label: t('forms.edit'), scope: 'forms:write', icon: 'pencil', href: href(form.id) },
+                    { label: t('forms.results'), scope: 'submissions:read', icon: 'chart-column', href: href(form.id + '/results') },
+                    { label: t('forms.rename'), scope: 'forms:write', icon: 'type', run: () => (openDialog.value = { kind: 'rename', form }) },
+                    { label: t(form.status === 'published' ? 'forms.duplicate_published' : 'forms.duplicate'), scope: 'forms:write', icon: 'copy', run: () => void attempt(duplicate(form)) },
+                    { label: t('forms.download'), icon: 'download', run: () => void attempt(api<Form>('/forms/' + form.id).then(({ body }) => downloadForm(body))) },
+                    { label: t('forms.move'), scope: 'forms:write', icon: 'folder', disabled: moveTargets(form, workspaces).length === 0, run: () => (openDialog.value = { kind: 'move', form }) },
                     ...(form.status === 'draft' || counts.value[form.id]?.unpublished
-                      ? [{ label: t(form.status === 'draft' ? 'forms.publish' : 'forms.publish_changes'), icon: 'send', separated: true, run: () => publish(form) } as const]
+                      ? [{ label: t(form.status === 'draft' ? 'forms.publish' : 'forms.publish_changes'), scope: 'forms:write', icon: 'send', separated: true, run: () => publish(form) } as const]
                       : []),
                     ...(form.status === 'published'
-                      ? [{ label: t('forms.unpublish'), icon: 'eye-off', separated: true, run: () => void updateForm(form, { status: 'draft' }, t('forms.unpublished', { name: form.name }), () => api('/forms/' + form.id, { method: 'PATCH', body: { status: 'published' } })) } as const]
+                      ? [{ label: t('forms.unpublish'), scope: 'forms:write', icon: 'eye-off', separated: true, run: () => updateForm(form, { status: 'draft' }, t('forms.unpublished', { name: form.name }), () => api('/forms/' + form.id, { method: 'PATCH', body: { status: 'published' } })) } as const]
                       : []),
-                    { label: t(form.is_closed ? 'forms.reopen' : 'forms.close'), icon: 'lock', run: () => void toggleClosed(form).catch(() => showToast(t('app.error'))) },
-                    { label: t('forms.move_to_trash'), icon: 'trash-2', danger: true, separated: true, run: () => void moveToTrash(form) },
+                    ...(offers('settings', 'closed')
+                      ? [{ label: t(form.is_closed ? 'forms.reopen' : 'forms.close'), scope: 'forms:write', icon: 'lock', run: () => toggleClosed(form) } as const]
+                      : []),
+                    { label: t('forms.move_to_trash'), scope: 'forms:write', icon: 'trash-2', danger: true, separated: true, run: () => moveToTrash(form) },
                   ]}
                 />
               </li>

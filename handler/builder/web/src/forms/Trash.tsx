@@ -5,12 +5,12 @@ import { href } from '../app/router';
 import { formatDateTime, t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
 import { ConfirmDialog } from '../ui/Dialog';
-import { Empty, ErrorNotice, Loading, showToast, useLoaded } from '../ui/states';
+import { attempt, Empty, ErrorNotice, Loading, showToast, useLoaded } from '../ui/states';
 
 type TrashedForm = Pick<FormSummary, 'id' | 'name'> & { trashed_at: string };
 
 /** A workspace's trashed forms. */
-export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspace[] }) {
+export function Trash({ workspace }: { workspace: Workspace }) {
   const forms = useLoaded(() => builderApi<{ items: TrashedForm[]; owner: boolean }>(`/workspaces/${workspace.id}/trash`), [workspace.id]);
   const purging = useSignal<TrashedForm | undefined>(undefined);
   const items = forms.value?.items;
@@ -19,13 +19,8 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
     document.getElementById('main')?.focus(); // the focused row is removed
   };
   const restore = async (form: TrashedForm) => {
-    try {
-      await builderApi(`/trash/${form.id}/restore`, { body: { workspace: workspace.id, from: workspace.id } });
-      showToast(t('forms.restored', { name: form.name }));
-    } catch {
-      showToast(t('app.error'));
-    }
-    refresh();
+    await builderApi(`/trash/${form.id}/restore`, { body: { workspace: workspace.id, from: workspace.id } });
+    showToast(t('forms.restored', { name: form.name }));
   };
   return (
     <>
@@ -42,7 +37,7 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
             <li key={form.id} class="form-row trashed">
               <div class="form-name"><strong dir="auto">{form.name}</strong></div>
               <time class="muted" dateTime={form.trashed_at}>{formatDateTime(form.trashed_at)}</time>
-              <Button icon="rotate-ccw" onClick={() => void restore(form)}>{t('forms.restore')}</Button>
+              <Button icon="rotate-ccw" onClick={() => void attempt(restore(form)).then(refresh)}>{t('forms.restore')}</Button>
               {forms.value?.owner && <Button kind="danger" onClick={() => (purging.value = form)}>{t('forms.delete_permanently')}</Button>}
             </li>
           ))}

@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { api, ApiError } from '../app/api';
 import type { Form, FormSummary, Workspace } from '../app/records';
-import { config } from '../app/config';
+import { config, offers } from '../app/config';
 import { navigate } from '../app/router';
 import { t } from '../app/words';
 import { FormDialog } from '../ui/Dialog';
 import { Select, TextArea, TextField } from '../ui/Field';
+import { Icon } from '../ui/Icon';
 import { templates } from './templates';
 
 /** Asks for a name. */
@@ -18,8 +19,12 @@ export function NameDialog({ title, label, action, name, run, onClose }: { title
   );
 }
 
+/** Returns the workspaces to which the user can move a form. */
+export const moveTargets = (form: FormSummary, workspaces: Workspace[]): Workspace[] =>
+  workspaces.filter((w) => w.id !== form.workspace_id && (w.scopes?.includes('forms:write') ?? true));
+
 export function MoveFormDialog({ form, workspaces, run, onClose }: { form: FormSummary; workspaces: Workspace[]; run(id: string): Promise<unknown>; onClose(): void }) {
-  const others = workspaces.filter((w) => w.id !== form.workspace_id);
+  const others = moveTargets(form, workspaces);
   const to = useSignal(others[0]?.id ?? '');
   return (
     <FormDialog title={t('forms.move_title', { name: form.name })} action={t('forms.move')} disabled={to.value === ''} run={() => run(to.value)} onClose={onClose}>
@@ -34,6 +39,7 @@ export function CreateFormDialog({ workspace, onClose }: { workspace: string; on
   const name = useSignal('');
   const type = useSignal<'SINGLE' | 'MULTI'>('MULTI');
   const json = useSignal('');
+  const offered = templates.filter(({ key, definition }) => offers('templates', key) && (definition().blocks ?? []).every((b) => offers('block_types', b.type)));
   const template = templates.find((x) => x.key === source.value);
   const templateName = template ? t('forms.template_' + template.key) : '';
 
@@ -51,7 +57,7 @@ export function CreateFormDialog({ workspace, onClose }: { workspace: string; on
       <TextField label={t('forms.name')} value={name.value} maxLength={200} placeholder={templateName || t('forms.untitled')} onInput={(v) => (name.value = v)} />
       <fieldset class="starts">
         <legend>{t('forms.start_from')}</legend>
-        {['empty', ...templates.map((x) => x.key), 'json'].map((key) => (
+        {['empty', ...offered.map((x) => x.key), ...(offers('templates', 'json') ? ['json'] : [])].map((key) => (
           <label key={key} class="start">
             <input type="radio" name="start" checked={source.value === key} onChange={() => (source.value = key)} />
             <span>
@@ -75,13 +81,21 @@ export function CreateFormDialog({ workspace, onClose }: { workspace: string; on
           ))}
         </fieldset>
       )}
-      {source.value === 'json' && <TextArea label={t('forms.json')} hint={t('forms.json_hint')} code rows={10} value={json.value} onInput={(v) => (json.value = v)} />}
+      {source.value === 'json' && (
+        <>
+          <label class="button small props-file">
+            <Icon name="upload" /> {t('forms.json_file')}
+            <input type="file" class="unseen" accept=".json,application/json" onChange={async (e) => (json.value = (await e.currentTarget.files?.[0]?.text()) ?? '')} />
+          </label>
+          <TextArea label={t('forms.json')} hint={t('forms.json_hint')} code rows={10} value={json.value} onInput={(v) => (json.value = v)} />
+        </>
+      )}
     </FormDialog>
   );
 }
 
 /** Returns the request body for pasted JSON: a form from the API, a request body, or a definition. */
-function parseFormJSON(text: string, name: string): Record<string, unknown> {
+export function parseFormJSON(text: string, name: string): Record<string, unknown> {
   let pasted: unknown;
   try {
     pasted = JSON.parse(text);

@@ -1,14 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Detail } from '../app/api';
+import { offers } from '../app/config';
 import { t } from '../app/words';
 import { Field } from '../ui/Field';
 import { Icon } from '../ui/Icon';
 import { Choices } from './Choices';
 import { coveredPaths } from './PropertyField';
-import type { Obj } from '../app/json';
+import { groups, iconOf, typeName } from '../editor/blockTypes';
+import { isObject, type Obj } from '../app/json';
 import type { Block } from '../app/records';
-import { changeType, supports, groups, listsOf, patchFromPaths, patchOf, propertiesOf } from './model';
+import { changeType, supports, listsOf, patchFromPaths, patchOf, propertiesOf } from './model';
 import { members, properties, types } from './props.gen';
 import { ScopeContext } from './scope';
 import { PropertyFields, OtherViolations, Section } from './Section';
@@ -70,7 +72,7 @@ export function BlockProperties({ block, onPatch, errors = [], warnings = [], on
     row: (path: string) => (path.startsWith('properties.') ? properties[path.slice(11)] : members[path]),
     set: (changes: Obj) => onPatch(patchFromPaths(changes)),
   };
-  const row = types[type];
+  const isKnown = type in types;
   // Arrow keys pass through every block type on the way. Each change starts from the original block, so that nothing
   // is lost.
   const lastTypeChange = useRef<{ from: Block; result: Block } | undefined>(undefined);
@@ -80,20 +82,21 @@ export function BlockProperties({ block, onPatch, errors = [], warnings = [], on
     lastTypeChange.current = { from, result: changeType(from, to) };
     onPatch(patchOf(value, { ...lastTypeChange.current.result }));
   };
+  const isOffered = (name: string): boolean => name === type || offers('block_types', name);
   const isTypeLocked = type === 'group' && (block.children?.length ?? 0) > 0;
   return (
     <ScopeContext.Provider value={scope}>
       <div class="props" key={block.id}>
         <div class="prop" data-path="/type">
-          <Field label={t('props.type')} hint={isTypeLocked ? t('props.type_locked') : row ? t(`props.type_hint_${type}`) : undefined}>
+          <Field label={t('props.type')} hint={isTypeLocked ? t('props.type_locked') : isKnown ? t(`props.type_hint_${type}`) : undefined}>
             {(ids) => (
               <span class="props-type">
-                <Icon name={row?.icon ?? 'circle-help'} />
+                <Icon name={iconOf(type)} />
                 <select {...ids} class="input" value={type} disabled={isTypeLocked} onChange={(e) => setType(e.currentTarget.value)}>
-                  {!row && <option value={type}>{type}</option>}
-                  {groups.map(([group, list]) => (
-                    <optgroup key={group} label={t('props.group_' + group)}>
-                      {list.map((name) => <option key={name} value={name}>{t('props.type_' + name)}</option>)}
+                  {!isKnown && <option value={type}>{type}</option>}
+                  {groups.filter((g) => g.types.some(isOffered)).map((g) => (
+                    <optgroup key={g.name} label={t('props.group_' + g.name)}>
+                      {g.types.filter(isOffered).map((name) => <option key={name} value={name}>{typeName(name)}</option>)}
                     </optgroup>
                   ))}
                 </select>
@@ -103,7 +106,7 @@ export function BlockProperties({ block, onPatch, errors = [], warnings = [], on
         </div>
         <OtherViolations shown={[...Object.values(sections).flat(), ...coveredPaths, ...lists, 'properties.rule', 'children']} />
         <PropertyFields paths={sections.top} />
-        {lists.map((member) => (
+        {isObject(block.properties?.rule) && isObject(block.properties.rule.choices) ? <p class="hint">{t('props.choices_from_list')}</p> : lists.map((member) => (
           <Choices key={member} field={member} pictures={type === 'picture_choice'} colors={block.properties?.colorOption === true || !supports(type, 'colorOption')} onRemoved={onRemoved} />
         ))}
         <PropertyFields paths={shown} />

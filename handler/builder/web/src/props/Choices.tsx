@@ -8,8 +8,7 @@ import type { Choice } from '../app/records';
 import { withLabels } from './model';
 import { ImageField } from './ImageField';
 import { ScopeContext, useProperty } from './scope';
-
-const splitLines = (text: string): string[] => text.split(/\r\n|\r|\n/).map((line) => line.trim()).filter(Boolean);
+import { splitLines } from './values';
 
 /** Edits a block's choices, or a matrix's rows or columns. */
 export function Choices({ field, pictures, colors, onRemoved }: { field: 'choices' | 'matrix_rows' | 'matrix_columns'; pictures: boolean; colors: boolean; onRemoved?: ((label: string, choice: string | undefined, list: string) => void) | undefined }) {
@@ -66,8 +65,9 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
   };
   // The first line is inserted at the cursor. The other lines become new choices.
   const paste = (e: ClipboardEvent, i: number): void => {
-    const pasted = splitLines(e.clipboardData?.getData('text') ?? '');
-    if (pasted.length < 2) return;
+    const text = e.clipboardData?.getData('text') ?? '';
+    const pasted = splitLines(text);
+    if (pasted.length < (text.includes('\t') ? 1 : 2)) return;
     e.preventDefault();
     const input = e.currentTarget as HTMLInputElement;
     const [from, to] = [input.selectionStart ?? 0, input.selectionEnd ?? 0];
@@ -85,6 +85,8 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
     const i = list.findIndex((c) => c.id === (e.target as HTMLElement).dataset.key);
     if (isSample(i)) focusChoice(list[i]!.id ?? '', true);
   };
+  const labels = list.map((c) => c.label?.trim());
+  const repeated = labels.find((label, i) => label && labels.indexOf(label) < i);
   const name = (word: string): string => t(`props.${field}_${word}`);
   return (
     <fieldset class="props-set props-choices" ref={box} data-path={pointers}>
@@ -123,6 +125,7 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
         })}
       </ol>
       {error && <p class="fault">{error}</p>}
+      {repeated && <p class="hint" role="status">{t('props.repeated', { label: repeated })}</p>}
       <p class="unseen" role="status">{announcement}</p>
       <div class="row">
         <Button icon="plus" class="small" onClick={() => add([sampleLabel()])}>{name('add')}</Button>

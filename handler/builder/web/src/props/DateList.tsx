@@ -6,7 +6,7 @@ import { TextField } from '../ui/Field';
 import { timeToDay, dayToTime } from './values';
 
 /** Edits a sorted list of days without duplicates. */
-export function DateList({ label, hint, error, value, set }: { at: string; label: string; hint: ComponentChildren; error: string | undefined; value: readonly unknown[]; set(days: unknown[] | undefined): void }) {
+export function DateList({ label, hint, error, value, set }: { label: string; hint: ComponentChildren; error: string | undefined; value: readonly unknown[]; set(days: unknown[] | undefined): void }) {
   const [next, setNext] = useState('');
   const add = (): void => {
     const days = new Map(value.map((v) => [timeToDay(v), v]));

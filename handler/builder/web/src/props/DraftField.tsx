@@ -80,6 +80,7 @@ export function DraftField<T>({ at: place, label, hideLabel, hint, error, value,
     placeholder,
     'data-key': name,
     spellcheck: !code,
+    dir: (code ? 'ltr' : 'auto') as 'ltr' | 'auto',
     onKeyDown: (e: TargetedKeyboardEvent<HTMLInputElement | HTMLTextAreaElement>) => {
       if (lazy && e.key === 'Enter' && !e.isComposing) handleBlur(e.currentTarget.value, false);
       onKeyDown?.(e);

@@ -1,4 +1,7 @@
+import { Fragment } from 'preact';
 import type { Detail } from '../app/api';
+import { offers } from '../app/config';
+import { shownText } from '../app/text';
 import { t } from '../app/words';
 import { Select } from '../ui/Field';
 import type { Obj } from '../app/json';
@@ -6,13 +9,13 @@ import { allBlocks, type Block } from '../app/records';
 import { patchFromPaths } from './model';
 import { settings as table, types } from './props.gen';
 import { ScopeContext, hintOf, labelOf, useProperty } from './scope';
-import { PropertyFields, OtherViolations, Section } from './Section';
+import { PropertyFields, OtherViolations, Section, shownPaths } from './Section';
 
 /** The settings by section. Other settings are in the section "More". */
 export const settingsSections: Record<string, readonly string[]> = {
   display: ['showTitle', 'progressBar', 'navigation', 'numberedQuestions', 'singlePage', 'inlineFields', 'darkMode', 'branding'],
-  submission: ['submitLabel', 'redirectUrl'],
-  closing: ['closed', 'openAt', 'closeAt', 'responseLimit', 'closedMessage'],
+  submission: ['submitLabel', 'redirectUrl', 'editable', 'anonymous'],
+  closing: ['closed', 'openAt', 'closeAt', 'responseLimit', 'closedMessage', 'onePerRespondent'],
   cover: ['cover.image', 'cover.color', 'cover.position.x', 'cover.position.y'],
   utm: Object.keys(table).filter((path) => path.startsWith('utm.')),
 };
@@ -32,18 +35,19 @@ interface Props {
 
 /** Edits a form's settings. */
 export function FormSettings({ settings, blocks, onPatch, errors = [], warnings = [] }: Props) {
-  const scope = { id: 'settings', value: settings, type: '', errors, warnings, row: (path: string) => table[path], set: (changes: Obj) => onPatch(patchFromPaths(changes)) };
+  const offered = (path: string) => offers('settings', path.split('.')[0]!);
+  const scope = { offered, id: 'settings', value: settings, type: '', errors, warnings, row: (path: string) => table[path], set: (changes: Obj) => onPatch(patchFromPaths(changes)) };
   return (
     <ScopeContext.Provider value={scope}>
       <div class="props">
         <OtherViolations shown={Object.keys(table)} />
-        <h3>{t('props.settings_display')}</h3>
-        <PropertyFields paths={settingsSections.display!} />
-        <h3>{t('props.settings_submission')}</h3>
-        <PropertyFields paths={settingsSections.submission!} />
-        <h3>{t('props.settings_closing')}</h3>
-        <PropertyFields paths={settingsSections.closing!} />
-        <DuplicateField blocks={blocks} />
+        {['display', 'submission', 'closing'].filter((name) => shownPaths(scope, settingsSections[name]!).length > 0).map((name) => (
+          <Fragment key={name}>
+            <h3>{t('props.settings_' + name)}</h3>
+            <PropertyFields paths={settingsSections[name]!} />
+          </Fragment>
+        ))}
+        {shownPaths(scope, ['duplicateField']).length > 0 && <fieldset class="props-fixed" disabled={!offered('duplicateField')}><DuplicateField blocks={blocks} /></fieldset>}
         <Section title={t('props.settings_cover')} paths={settingsSections.cover!} />
         <Section title={t('props.settings_utm')} paths={settingsSections.utm!} hint={t('props.utm_hint')} />
         <Section title={t('props.more')} paths={otherSettings} closed />
@@ -55,7 +59,7 @@ export function FormSettings({ settings, blocks, onPatch, errors = [], warnings 
 /** Selects the question whose answers must be unique. */
 function DuplicateField({ blocks }: { blocks: readonly Block[] }) {
   const { scope, value, error, warning, pointers } = useProperty('duplicateField');
-  const options = allBlocks(blocks).filter((b) => types[b.type]?.unique).map((b) => [b.id, b.label || t('props.type_' + b.type)] as const);
+  const options = allBlocks(blocks).filter((b) => types[b.type]?.unique).map((b) => [b.id, shownText(b.label) || t('props.type_' + b.type)] as const);
   const now = typeof value === 'string' ? value : '';
   const isRemoved = now !== '' && !options.some(([id]) => id === now);
   return (

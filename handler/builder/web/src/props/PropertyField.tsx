@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { config } from '../app/config';
+import { textMarks } from '../app/text';
 import { t } from '../app/words';
 import { Select, Switch } from '../ui/Field';
 import { parseHex } from './contrast';
@@ -10,6 +11,7 @@ import { FileTypes } from './FileTypes';
 import { isObject } from '../app/json';
 import { AddressParts } from './AddressParts';
 import { ImageField } from './ImageField';
+import { MarkedField } from './MarkedField';
 import { types } from './props.gen';
 import { hintOf, labelOf, useProperty } from './scope';
 import {
@@ -64,7 +66,7 @@ export function CommonValueField({ path, options, at, value, label, hint, error,
 }
 
 /** The control for a property, based on the API description. */
-export function PropertyField({ path, label: givenLabel, hideLabel }: { path: string; label?: string; hideLabel?: boolean }) {
+export function PropertyField({ path }: { path: string }) {
   const name = path.split('.').at(-1)!;
   const switchName = path.startsWith('properties.') ? switches[name] : undefined;
   const { scope, value, row, error, warning, pointers } = useProperty(
@@ -73,10 +75,10 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
     showsInnerErrors(path),
   );
   const { type } = scope;
-  const label = givenLabel ?? labelOf(path, type);
+  const label = labelOf(path, type);
   const hintText = hintOf(path, type);
   const hint: ComponentChildren = warning ? <>{hintText} <span class="props-note">{warning}</span></> : hintText;
-  const fieldProps = { label, hideLabel, hint, error };
+  const fieldProps = { label, hint, error };
   const at = `${scope.id}:${path}`;
   const set = (v: unknown): void => scope.set({ [path]: v });
   const string = typeof value === 'string' ? value : '';
@@ -149,7 +151,7 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
     case 'date':
       return wrap(<DraftField {...shared} type="date" value={string || undefined} format={timeToDay} parse={(s) => (s ? dayToTime(s) : undefined)} set={set} />);
     case 'dates':
-      return wrap(<DateList {...fieldProps} at={at} value={Array.isArray(value) ? value : []} set={set} />);
+      return wrap(<DateList {...fieldProps} value={Array.isArray(value) ? value : []} set={set} />);
     case 'texts':
       return wrap(<FileTypes {...fieldProps} at={at} value={Array.isArray(value) ? (value as string[]) : []} set={set} />);
     case 'color':
@@ -159,8 +161,12 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
     case 'object': case 'image':
       return wrap(<ImageField at={at} label={label} hideLabel={path === 'logo' || path === 'properties.image'} value={value} error={error} maxLength={150_000} set={set} />);
   }
-  const rows = path === 'customCss' ? 10 : ['label', 'description', 'properties.legalText', 'closedMessage'].includes(path) ? 1 : 0;
-  return wrap(<DraftField {...shared} rows={rows} code={path === 'customCss'} value={string || undefined} {...plainText} set={set} placeholder={name === 'otherText' ? word('other') : undefined} />);
+  const marks = textMarks[path];
+  if (marks) {
+    const values = path === 'closedMessage' ? 'variables' : 'all'; // a closed form has no answers
+    return wrap(<MarkedField {...fieldProps} key={at} value={string} onInput={(v) => set(v || undefined)} marks={marks} multiline={marks.formatting !== false} values={values} />);
+  }
+  return wrap(<DraftField {...shared} rows={path === 'customCss' ? 10 : 0} code={path === 'customCss'} value={string || undefined} {...plainText} set={set} placeholder={name === 'otherText' ? word('other') : undefined} />);
 }
 
 /** Reports whether errors inside a property are shown next to its control. */
@@ -172,12 +178,12 @@ function scaleDefault(name: string, type: string): string | undefined {
   return n === undefined ? undefined : String(n);
 }
 
-export function ColorField({ at, label, hideLabel, hint, error, value, hexOnly, fallback, set }: {
-  at: string; label: string; hideLabel?: boolean; hint?: ComponentChildren; error?: string | undefined; value: string | undefined; hexOnly: boolean; fallback: string | undefined; set(v: string | undefined): void;
+export function ColorField({ at, label, hint, error, value, hexOnly, fallback, set }: {
+  at: string; label: string; hint?: ComponentChildren; error?: string | undefined; value: string | undefined; hexOnly: boolean; fallback: string | undefined; set(v: string | undefined): void;
 }) {
   return (
     <DraftField
-      at={at} label={label} hideLabel={hideLabel} hint={hint} error={error} value={value} format={plainText.format} parse={hexOnly ? parseHexColor : plainText.parse} set={set} placeholder={fallback ?? '#rrggbb'}
+      at={at} label={label} hint={hint} error={error} value={value} format={plainText.format} parse={hexOnly ? parseHexColor : plainText.parse} set={set} placeholder={fallback ?? '#rrggbb'}
       prefix={<input type="color" aria-label={label} value={parseHex(value) ?? fallback ?? '#ffffff'} class={value ? undefined : 'unset'} onInput={(e) => set(e.currentTarget.value)} />}
     />
   );

@@ -19,6 +19,7 @@ export function Section({ title, paths, closed, hint, children }: { title: strin
   useEffect(() => {
     if (isInvalid) setOpen(true);
   }, [isInvalid]);
+  if (!children && paths.length > 0 && shownPaths(scope, paths).length === 0) return null;
   return (
     <details class="props-section" open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary>{title}</summary>
@@ -30,7 +31,21 @@ export function Section({ title, paths, closed, hint, children }: { title: strin
   );
 }
 
-export const PropertyFields = ({ paths }: { paths: readonly string[] }) => <>{paths.map((path) => <PropertyField key={path} path={path} />)}</>;
+/** Returns the paths that the host offers or that have a value. */
+export const shownPaths = ({ value, offered }: Pick<Scope, 'value' | 'offered'>, paths: readonly string[]): readonly string[] =>
+  offered ? paths.filter((path) => offered(path) || valueAt(value, path) !== undefined) : paths;
+
+/** Shows controls for properties. Values that the host does not offer are read-only. */
+export function PropertyFields({ paths }: { paths: readonly string[] }) {
+  const scope = useContext(ScopeContext);
+  return (
+    <>
+      {shownPaths(scope, paths).map((path) => (scope.offered?.(path) ?? true)
+        ? <PropertyField key={path} path={path} />
+        : <fieldset key={path} class="props-fixed" disabled><PropertyField path={path} /><p class="hint">{t('props.not_offered')}</p></fieldset>)}
+    </>
+  );
+}
 
 /** Shows the errors of values without a control in the panel. */
 export function OtherViolations({ shown }: { shown: readonly string[] }) {

@@ -1,4 +1,5 @@
 import type { Detail } from '../app/api';
+import { config } from '../app/config';
 import { formatNumber, t } from '../app/words';
 import { Icon } from '../ui/Icon';
 import { parseHex, contrastPairs, presets, type Pair } from './contrast';
@@ -41,7 +42,8 @@ interface Props {
 
 /** Edits a form's theme, and shows how the form page adjusts colors for contrast. */
 export function ThemeEditor({ theme, settings, onPatch, errors = [] }: Props) {
-  const scope = { id: 'theme', value: theme, type: '', errors, warnings: [], row: (path: string) => table[path], set: (changes: Obj) => onPatch(patchFromPaths(changes)) };
+  const offered = (path: string) => path !== 'customCss' || !config.offer?.no_custom_css;
+  const scope = { offered, id: 'theme', value: theme, type: '', errors, warnings: [], row: (path: string) => table[path], set: (changes: Obj) => onPatch(patchFromPaths(changes)) };
   const dark = (names: readonly string[]): string[] => names.map((name) => 'colors.dark.' + name);
   const light = (names: readonly string[]): string[] => names.map((name) => 'colors.' + name);
   return (

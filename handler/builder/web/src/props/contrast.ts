@@ -86,8 +86,6 @@ export const presets: Record<'light' | 'dark', Record<string, string>> = {
 export interface Pair {
   /** The word key is props.pair_{name}. */
   name: string;
-  /** The theme properties that set the colors. */
-  from: string;
   ratio: number;
   min: number;
   original: string;
@@ -102,32 +100,32 @@ export function contrastPairs(theme: Obj, look: 'light' | 'dark'): Pair[] {
   const p: Obj = look === 'light' ? all : { ...dark, primary: dark.primary || all.primary };
   const preset = presets[look];
   const list: Pair[] = [];
-  const addPair = (name: string, from: string, original: RGB, on: RGB, minimum: number, correct: typeof adjustContrast): RGB => {
+  const addPair = (name: string, original: RGB, on: RGB, minimum: number, correct: typeof adjustContrast): RGB => {
     const used = correct(original, on, minimum);
-    list.push({ name, from, ratio: contrast(original, on), min: minimum, original: toHex(original), on: toHex(on), used: toHex(used) });
+    list.push({ name, ratio: contrast(original, on), min: minimum, original: toHex(original), on: toHex(on), used: toHex(used) });
     return used;
   };
   const background = firstColor(p.background, preset.background);
-  addPair('text', 'text foreground background', firstColor(p.text, p.foreground, preset.foreground), background, 4.5, adjustContrast);
+  addPair('text', firstColor(p.text, p.foreground, preset.foreground), background, 4.5, adjustContrast);
   const card = firstColor(p.card, p.background, preset.background);
-  addPair('card', 'card cardForeground', firstColor(p.cardForeground, p.text, p.foreground, preset.foreground), card, 4.5, adjustContrast);
-  const primary = addPair('primary', 'primary background', firstColor(p.primary, preset.primary), background, 4.5, adjustContrast);
+  addPair('card', firstColor(p.cardForeground, p.text, p.foreground, preset.foreground), card, 4.5, adjustContrast);
+  const primary = addPair('primary', firstColor(p.primary, preset.primary), background, 4.5, adjustContrast);
   const button = parseColor(valueAt(theme, 'buttons.background'));
-  if (button) addPair('button', 'buttons', firstColor(valueAt(theme, 'buttons.text')), button, 4.5, blackOrWhite);
-  else addPair('button', 'primary primaryForeground', firstColor(p.primaryForeground, '#ffffff'), primary, 4.5, blackOrWhite);
+  if (button) addPair('button', firstColor(valueAt(theme, 'buttons.text')), button, 4.5, blackOrWhite);
+  else addPair('button', firstColor(p.primaryForeground, '#ffffff'), primary, 4.5, blackOrWhite);
   const plain = !p.background && !p.foreground && !p.text;
   const shade = (value: unknown, fallback: unknown, share: number): RGB =>
     plain ? firstColor(value, fallback) : firstColor(value, toHex(blend(firstColor(p.text, p.foreground, preset.foreground), background, share)));
-  addPair('muted', 'mutedForeground background', shade(p.mutedForeground, preset.mutedForeground, 0.65), background, 4.5, adjustContrast);
+  addPair('muted', shade(p.mutedForeground, preset.mutedForeground, 0.65), background, 4.5, adjustContrast);
   const accent = firstColor(p.accent, toHex(blend(primary, background, 0.1)));
-  addPair('accent', 'accent accentForeground', firstColor(p.accentForeground, p.foreground, preset.foreground), accent, 4.5, adjustContrast);
-  addPair('error', 'destructive background', firstColor(p.destructive, preset.destructive), background, 4.5, adjustContrast);
+  addPair('accent', firstColor(p.accentForeground, p.foreground, preset.foreground), accent, 4.5, adjustContrast);
+  addPair('error', firstColor(p.destructive, preset.destructive), background, 4.5, adjustContrast);
   const field = parseColor(valueAt(theme, 'inputs.background'));
   const [hint, line] = [parseColor(valueAt(theme, 'inputs.placeholder')), parseColor(valueAt(theme, 'inputs.border'))];
   const correct = field ? adjustContrast : (c: RGB): RGB => c; // if the background is not set, the colors are not adjusted
-  if (field) addPair('answer', 'inputs', black, field, 4.5, adjustContrast);
-  if (field || hint) addPair('placeholder', 'inputs', hint ?? firstColor('#666666'), field ?? card, 4.5, correct);
-  if (field || line) addPair('border', 'inputs', line ?? firstColor('#808080'), field ?? card, 3, correct);
-  else addPair('border', 'input card', shade(p.input, preset.input, 0.5), card, 3, adjustContrast);
+  if (field) addPair('answer', black, field, 4.5, adjustContrast);
+  if (field || hint) addPair('placeholder', hint ?? firstColor('#666666'), field ?? card, 4.5, correct);
+  if (field || line) addPair('border', line ?? firstColor('#808080'), field ?? card, 3, correct);
+  else addPair('border', shade(p.input, preset.input, 0.5), card, 3, adjustContrast);
   return list;
 }

@@ -7,6 +7,7 @@ export class Node {
   attributes: Record<string, string> = {};
   listeners: Record<string, Listener> = {};
   style: Record<string, string> = {};
+  dataset: Record<string, string> = {};
   validity = { badInput: false };
   value = '';
   checked = false;
@@ -19,6 +20,7 @@ export class Node {
 
   get nodeName() { return this.localName.toUpperCase(); }
   get firstChild(): Node | null { return this.childNodes[0] ?? null; }
+  get previousSibling(): Node | null { return this.parentNode?.childNodes[this.parentNode.childNodes.indexOf(this) - 1] ?? null; }
   get nextSibling(): Node | null { return this.parentNode?.childNodes[this.parentNode.childNodes.indexOf(this) + 1] ?? null; }
   insertBefore(node: Node, before: Node | null) {
     node.remove();
@@ -37,13 +39,23 @@ export class Node {
   contains(node: Node | null): boolean { return node !== null && (node === this || this.contains(node.parentNode)); }
   setAttribute(name: string, value: string) { this.attributes[name] = String(value); }
   removeAttribute(name: string) { delete this.attributes[name]; }
+  toggleAttribute(name: string, on: boolean) { if (on) this.attributes[name] = ''; else delete this.attributes[name]; }
+  replaceChildren(...nodes: Node[]) {
+    this.childNodes.length = 0;
+    for (const node of nodes) this.appendChild(node);
+  }
+  isEqualNode(node: Node): boolean {
+    return this.localName === node.localName && this.textContent === node.textContent && this.dataset.source === node.dataset.source;
+  }
   addEventListener(name: string, listener: Listener) { this.listeners[name] = listener; }
   removeEventListener(name: string) { delete this.listeners[name]; }
   querySelector() { return null; }
+  closest() { return null; }
   focus() {}
   select() {}
 
   get textContent(): string { return this.nodeType === 3 ? this.data : this.childNodes.map((n) => n.textContent).join(''); }
+  set textContent(text: string) { this.replaceChildren(page.createTextNode(text)); }
   /** This and all that is below, in the order of the document. */
   all(list: Node[] = []): Node[] {
     list.push(this);
@@ -62,6 +74,8 @@ const page = {
   createElement: (name: string) => new Node(name),
   createElementNS: (_: string, name: string) => new Node(name),
   getElementById: () => null,
+  getSelection: () => null,
+  addEventListener() {},
   createTextNode: (text: string) => Object.assign(new Node('#text', 3), { data: text }),
 };
 Object.assign(globalThis, { document: page, CSS: { escape: (s: string) => s } });

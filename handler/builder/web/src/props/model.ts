@@ -5,11 +5,6 @@ import type { Block, Choice } from '../app/records';
 import { newChoiceId } from '../editor/edits';
 import { parts, properties, types } from './props.gen';
 
-/** Block types by group, in menu order. */
-export const groups: readonly (readonly [group: string, types: readonly string[]])[] = [
-  'basic', 'choice', 'scale', 'contact', 'content', 'layout', 'more',
-].map((group) => [group, Object.keys(types).filter((type) => types[type]!.group === group)]);
-
 /** Reports whether a block type supports a property. For 'required', it reports whether the type has an answer. */
 export function supports(type: string, property: string): boolean {
   if (property === 'required') return types[type] === undefined || types[type].answer === true;

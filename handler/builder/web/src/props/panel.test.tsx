@@ -79,6 +79,11 @@ class Panel {
     const inputs = this.of(pointer, 'input', 'textarea');
     const select = this.of(pointer, 'select')[0];
     const text = inputs.find((n) => n.attributes.type !== 'color' && n.attributes.type !== 'file');
+    const [marked] = this.of(pointer, 'div').filter((n) => n.attributes.role === 'textbox');
+    if (marked) {
+      marked.textContent = String(sample);
+      return marked.fire('input');
+    }
     if (name === 'disabledDays') return this.press(pointer, 'Sat'), this.press(pointer, 'Sun');
     if (name === 'horizontalAlign' || name === 'verticalAlign') return this.choose(select!, name === 'verticalAlign' ? 'column' : 'row');
     if (row.type === 'parts') {
@@ -226,10 +231,10 @@ test('choices are added, pasted, moved and removed', async () => {
   assert.deepEqual(labels(panel), ['Bx', 'A', 'Choice 5', 'Z', 'Choice 3']);
   panel.press('/choices', 'Add multiple');
   await later();
-  panel.type(panel.of('/choices', 'textarea')[0]!, 'one\ntwo');
+  panel.type(panel.of('/choices', 'textarea')[0]!, 'one\r\ntwo\tcolumns\r\n"a ""b""\nc"\t\r\n"red, green"\r\n\u00a0two columns\t\r\n');
   await later();
   panel.press('/choices', 'Add');
-  assert.deepEqual(labels(panel).slice(-2), ['one', 'two']);
+  assert.deepEqual(labels(panel).slice(-5), ['one', 'two columns', 'a "b" c', '"red, green"', 'two columns']);
   const ids = (panel.value.choices as Obj[]).map((c) => c.id);
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual(ids.slice(0, 2), ['b', 'a']); // their ids stay, which answers name
@@ -239,6 +244,8 @@ test('choices are added, pasted, moved and removed', async () => {
   Object.assign(first, { value: '', selectionStart: 0, selectionEnd: 0 });
   first.fire('paste', { clipboardData: { getData: () => 'Cat\nDog\nNone' } });
   assert.deepEqual(labels(other), ['Cat', 'Dog', 'None']); // without the second sample
+  first.fire('paste', { clipboardData: { getData: () => '\tx\ty' } });
+  assert.match(labels(other).join(), /x y/);
 });
 
 test('what cannot be a value stays in the field with its fault, and changes nothing', async () => {

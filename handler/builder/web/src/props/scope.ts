@@ -4,9 +4,10 @@ import { useContext } from 'preact/hooks';
 import type { Detail } from '../app/api';
 import { config } from '../app/config';
 import { t } from '../app/words';
+import { groups } from '../editor/blockTypes';
 import type { Obj } from '../app/json';
 import { valueAt } from './model';
-import { types, type Property } from './props.gen';
+import type { Property } from './props.gen';
 
 export interface Scope {
   /** Keeps text typed in different panels apart. */
@@ -17,6 +18,8 @@ export interface Scope {
   /** Errors and warnings, with JSON Pointers into the value. */
   errors: readonly Detail[];
   warnings: readonly Detail[];
+  /** Reports whether the host offers a property. If undefined, it offers everything. */
+  offered?(path: string): boolean;
   row(path: string): Property | undefined;
   /** Sets values by path. undefined removes a value. */
   set(changes: Obj): void;
@@ -48,7 +51,7 @@ const hasWord = (key: string): boolean => config.words['props.' + key] !== undef
 /** Returns the word key for a property: specific to the block type, to its group, or for all types. */
 function wordKey(path: string, type: string): string {
   const name = path.replace(/^properties\./, '').replace('colors.dark.', 'colors.').replaceAll('.', '_');
-  const group = types[type]?.group ?? '';
+  const group = groups.find((g) => g.types.includes(type))?.name ?? '';
   return [`${name}_${type}`, `${name}_in_${group}`].find((key) => type !== '' && hasWord(key)) ?? name;
 }
 

@@ -65,6 +65,16 @@ export function parseCurrency(text: string): string | undefined | ValueError {
   return code === '' ? undefined : /^[A-Z]{3}$/.test(code) ? code : valueError('currency');
 }
 
+/**
+ * Splits text into lines and drops empty lines. Tabs, and line breaks in quoted cells of a spreadsheet, become spaces.
+ */
+export const splitLines = (text: string): string[] =>
+  text
+    .replace(/(?<![^\t\r\n])"((?:[^"]|"")*)"(?![^\t\r\n])/g, (all, cell: string) => (/[\t\r\n]|""/.test(cell) ? cell.replaceAll('""', '"').replace(/[\t\r\n]+/g, ' ') : all))
+    .split(/[\r\n]+/)
+    .map((line) => line.replace(/\t+/g, ' ').trim())
+    .filter(Boolean);
+
 /** Parses a list whose items are separated by commas or spaces. */
 export const parseList = (text: string): string[] | undefined => {
   const list = text.split(/[,;\s]+/).filter(Boolean);

@@ -3,14 +3,22 @@ import { href } from '../app/router';
 import { t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
 import { Empty } from '../ui/states';
-import type { TimeRange } from './timeRange';
+import { readsAnswers, type Filter } from './filter';
+import { withoutAnswers } from './FilterBar';
 
 /** Shown if there are no responses. It suggests a next step. */
-export function EmptyResults({ form, time, onTime }: { form: Form; time: TimeRange; onTime(time: TimeRange): void }) {
-  if (time.period !== 'all') {
+export function EmptyResults({ form, filter, onFilter }: { form: Form; filter: Filter; onFilter(filter: Filter): void }) {
+  if (readsAnswers(filter)) {
+    return (
+      <Empty icon="inbox" title={t('results.empty_filter')}>
+        <Button onClick={() => onFilter(withoutAnswers(filter))}>{t('results.filter_clear')}</Button>
+      </Empty>
+    );
+  }
+  if (filter.period !== 'all') {
     return (
       <Empty icon="inbox" title={t('results.empty_range')}>
-        <Button onClick={() => onTime({ period: 'all', from: '', to: '' })}>{t('results.show_all')}</Button>
+        <Button onClick={() => onFilter({ period: 'all', from: '', to: '' })}>{t('results.show_all')}</Button>
       </Empty>
     );
   }

@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { builderApi, query, type Page } from '../app/api';
+import { can } from '../app/config';
 import type { Form } from '../app/records';
+import { plainText } from '../app/text';
 import { formatRelativeTime, formatDate, formatDateTime, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { ConfirmDialog } from '../ui/Dialog';
@@ -33,7 +35,7 @@ export function PartialResponses({ form }: { form: Form }) {
     );
   }
   const all = new Map(questionsOf(form.definition.blocks).map((b) => [b.id, b]));
-  const topLevelBlocks = new Map(form.definition.blocks.map((b) => [b.id, b]));
+  const topLevelBlocks = new Map(form.definition.blocks.map((b) => [b.id, { ...b, label: plainText(b.label ?? '') }]));
   return (
     <>
       <p class="muted">{t('results.partials_intro')}</p>
@@ -55,7 +57,7 @@ export function PartialResponses({ form }: { form: Form }) {
                   {partial.seconds ? <div><dt class="muted">{t('results.time_taken')}</dt><dd>{formatDuration(partial.seconds)}</dd></div> : null}
                 </dl>
                 <span class="push">
-                  <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = partial.id)} aria-label={`${t('results.delete')}: ${formatDateTime(partial.saved_at)}`}>{t('results.delete')}</Button>
+                  {can('submissions:write') && <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = partial.id)} aria-label={`${t('results.delete')}: ${formatDateTime(partial.saved_at)}`}>{t('results.delete')}</Button>}
                 </span>
               </div>
               {!partial.shared && <p class="muted">{t('results.answers_hidden')}</p>}

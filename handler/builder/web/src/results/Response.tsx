@@ -1,23 +1,29 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { api, ApiError } from '../app/api';
+import { useEffect } from 'preact/hooks';
+import { ApiError, builderApi } from '../app/api';
+import { can } from '../app/config';
 import type { Block, Form } from '../app/records';
 import { navigate, href } from '../app/router';
 import { formatDateTime, t } from '../app/words';
+import { openLink } from '../editor/Share';
 import { Button, LinkButton } from '../ui/Button';
 import { Icon } from '../ui/Icon';
-import { Empty, ErrorNotice, Loading, useLoaded } from '../ui/states';
-import { metadataFields, formatDuration, questionsOf, titleOf, AnswerValue, type Answer, type Submission } from './answers';
+import { Empty, ErrorNotice, Loading, onReturn, useLoaded } from '../ui/states';
+import { metadataFields, formatDuration, questionsOf, titleOf, AnswerValue, type Answer } from './answers';
 import { adjacentResponses } from './responses';
+import { History, type ResponseDetail } from './History';
 import { DeleteDialog } from './Table';
-import { timeQuery, type TimeRange } from './timeRange';
+import { filterQuery, type Filter } from './filter';
 
 /** Shows a response, on screen and in print. */
-export function Response({ form, id, time }: { form: Form; id: string; time: TimeRange }) {
-  const response = useLoaded(async () => (await api<Submission>(`/forms/${form.id}/submissions/${id}`)).body, [id]);
-  const adjacent = useLoaded(async () => (response.value ? adjacentResponses(form.id, response.value, time) : undefined), [response.value, timeQuery(time)]);
+export function Response({ form, id, filter }: { form: Form; id: string; filter: Filter }) {
+  const response = useLoaded(() => builderApi<ResponseDetail>(`/forms/${form.id}/submissions/${id}`), [id]);
+  const adjacent = useLoaded(async () => (response.value ? adjacentResponses(form.id, response.value, filter) : undefined), [response.value, filterQuery(filter)]);
   const deleting = useSignal(false);
-  const link = (to: string) => `${form.id}/results/${to}${timeQuery(time)}`;
+  const edited = useSignal(false); // whether another tab may change the response
+  useEffect(() => (edited.value ? onReturn(response.reload) : undefined), [edited.value]);
+  const link = (to: string) => `${form.id}/results/${to}${filterQuery(filter)}`;
   const back = (
     <a class="row" href={href(link('responses'))}>
       <Icon name="arrow-left" /> {t('results.back')}
@@ -44,13 +50,15 @@ export function Response({ form, id, time }: { form: Form; id: string; time: Tim
         {back}
         <span class="row push">
           {newer && <LinkButton icon="chevron-left" href={href(link(newer))}>{t('results.newer')}</LinkButton>}
-          {older && <LinkButton icon="chevron-right" href={href(link(older))}>{t('results.older')}</LinkButton>}
+          {older && <LinkButton href={href(link(older))}>{t('results.older')}<Icon name="chevron-right" /></LinkButton>}
+          {can('submissions:write') && s.history && <Button icon="pencil" onClick={() => ((edited.value = true), void openLink(`/forms/${form.id}/submissions/${id}/edit`))}>{t('results.edit')}</Button>}
           <Button icon="printer" onClick={() => print()}>{t('results.print')}</Button>
-          <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = true)}>{t('results.delete')}</Button>
+          {can('submissions:write') && <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = true)}>{t('results.delete')}</Button>}
         </span>
       </div>
       <p class="print-only">{form.name}</p>
       <h2 id="response-title">{t('results.response', { time: formatDateTime(s.submitted_at) })}</h2>
+      {s.changed_at && <p class="muted">{t('results.changed_n', { n: s.changes, time: formatDateTime(s.changed_at) })}</p>}
       <div class="card">
         <dl class="answers">
           {answered.map((a) => <Entry key={a.field.id} name={titleOf(a.field)}><AnswerValue answer={a} block={byId.get(a.field.id)} />{a.field.text && <p class="muted">{a.field.text}</p>}</Entry>)}
@@ -73,6 +81,7 @@ export function Response({ form, id, time }: { form: Form; id: string; time: Tim
           <Entry name={t('results.id')}><code>{s.id}</code></Entry>
         </dl>
       </section>
+      <History response={s} blocks={byId} />
       {deleting.value && (
         <DeleteDialog form={form.id} ids={[s.id]} done={() => navigate(link(older ?? newer ?? 'responses'))} onClose={() => (deleting.value = false)} />
       )}

@@ -1,21 +1,36 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, builderApi, query } from '../app/api';
-import type { Form } from '../app/records';
+import { can } from '../app/config';
+import type { Form, Json } from '../app/records';
 import { href } from '../app/router';
 import { formatNumber, t } from '../app/words';
 import { typeName } from '../editor/blockTypes';
+import { fieldsOf } from '../rules/fields';
 import { Button } from '../ui/Button';
 import { ErrorNotice, Loading, useLoaded } from '../ui/states';
 import { formatDuration, titleOf } from './answers';
 import { EmptyResults } from './EmptyResults';
-import { timeParams, timeQuery, zoneName, type TimeRange } from './timeRange';
+import { filterFields, filterOfBar, filterParams, filterQuery, readsAnswers, zoneName, type Filter } from './filter';
+import { ReadProgress, ResultsError } from './FilterBar';
+import { retryBusy } from './responses';
 
 interface Row {
   label: string;
   count: number;
   share: number;
   place?: number;
+  /** What filterOfBar compares. */
+  value?: Json;
+}
+
+/** A chart and its numbers, see table in charts.go. */
+interface Table {
+  label?: string;
+  rows: Row[];
+  more?: number;
+  svg?: string;
+  columns?: boolean;
 }
 
 /** A block's results, see blockResult in results.go. */
@@ -27,8 +42,7 @@ interface BlockResult {
   answered: number;
   skipped: number;
   figures?: { name: string; value: number }[];
-  tables: { label?: string; rows: Row[]; more?: number }[];
-  svg: string;
+  tables: Table[];
   other_types?: { type: string; count: number }[];
   texts?: Text[];
   more_texts?: boolean;
@@ -44,7 +58,11 @@ interface SummaryData {
   responses: number;
   /** Whether another request must count older responses. */
   unfinished?: boolean;
+  read: number;
   seconds: number;
+  /** Responses by day, and by ending if the form has several. */
+  days?: Table;
+  outcomes?: Table;
   blocks: BlockResult[];
 }
 
@@ -58,14 +76,18 @@ interface Metrics {
 
 interface Props {
   form: Form;
-  time: TimeRange;
+  filter: Filter;
   reads: number;
-  onTime(time: TimeRange): void;
+  /** The number of all responses, or undefined if it is unknown. */
+  total: number | undefined;
+  onFilter(filter: Filter): void;
 }
 
 const percent = (share: number) => formatNumber(share / 100, { style: 'percent', maximumFractionDigits: 0 });
 
-export function Summary({ form, time, reads, onTime }: Props) {
+export function Summary({ form, filter, reads, total, onFilter }: Props) {
+  const isFiltered = readsAnswers(filter);
+  const stopped = useRef(false);
   const request = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => request.current?.abort(), []);
   const partialSummary = useSignal<[SummaryData, Metrics | undefined] | undefined>(undefined);
@@ -73,39 +95,50 @@ export function Summary({ form, time, reads, onTime }: Props) {
     request.current?.abort(); // counting many responses is expensive
     request.current = new AbortController();
     const signal = request.current.signal;
-    const count = () => builderApi<SummaryData>(`/forms/${form.id}/summary` + timeQuery(time), { signal });
-    const metrics = time.period === 'days' ? undefined : api<Metrics>(`/forms/${form.id}/analytics/metrics` + query({ period: time.period }), { signal }).then((a) => a.body);
+    stopped.current = false;
+    const count = () => retryBusy(() => builderApi<SummaryData>(`/forms/${form.id}/summary` + filterQuery(filter), { signal }), signal);
+    const metrics = isFiltered || filter.period === 'days' || !can('analytics:read') ? undefined : api<Metrics>(`/forms/${form.id}/analytics/metrics` + query({ period: filter.period }), { signal }).then((a) => a.body);
     partialSummary.value = undefined;
     let [summary, views] = await Promise.all([count(), metrics]);
-    while (summary.unfinished) {
+    while (summary.unfinished && !stopped.current) {
       partialSummary.value = [summary, views];
       summary = await count();
     }
     return [summary, views] as const;
-  }, [form.id, timeQuery(time), reads]);
+  }, [form.id, filterQuery(filter), reads]);
   const [summary, metrics] = (found.loading && partialSummary.value) || found.value || [];
-  if (found.error && !found.loading) return <ErrorNotice error={found.error} retry={found.reload} />;
+  if (found.error && !found.loading) return <ResultsError error={found.error} retry={found.reload} filter={filter} onFilter={onFilter} />;
   if (!summary) return <Loading label={t('results.counting')} />;
   return (
     <>
-      {found.loading && <Loading label={summary.unfinished ? t('results.counted_n', { n: summary.responses }) : t('results.counting')} />}
-      {(summary.responses > 0 || (metrics && metrics.views + metrics.starts + metrics.submissions > 0)) && <Funnel summary={summary} metrics={metrics} time={time} />}
-      {summary.responses === 0 ? (
-        <EmptyResults form={form} time={time} onTime={onTime} />
+      {found.loading && isFiltered && <ReadProgress read={summary.read} total={total} onStop={() => (stopped.current = true)} />}
+      {!found.loading && summary.unfinished && (
+        <div class="notice">
+          <span>{t('results.stopped', { n: summary.read })}</span>
+          <Button onClick={found.reload}>{t('results.continue')}</Button>
+        </div>
+      )}
+      {found.loading && !isFiltered && <Loading label={summary.unfinished ? t('results.counted_n', { n: summary.responses }) : t('results.counting')} />}
+      {(summary.responses > 0 || (metrics && metrics.views + metrics.starts + metrics.submissions > 0)) && <Funnel summary={summary} metrics={metrics} filter={filter} />}
+      {summary.responses === 0 && !summary.unfinished ? (
+        <EmptyResults form={form} filter={filter} onFilter={onFilter} />
       ) : (
         <div class="blocks">
-          {summary.blocks.map((b) => <BlockCard key={b.id} form={form.id} block={b} time={time} />)}
+          <TotalCard form={form.id} table={summary.days} title={t('results.days')} note={t('results.time_zone', { zone: zoneName() })} heading={t('results.day')} linkOf={linkOfDay(filter)} />
+          <TotalCard form={form.id} table={summary.outcomes} title={t('results.outcomes')} note={t('results.outcomes_hint')} heading={t('results.outcome')} linkOf={(value) => filterOfBar(filter, filterFields(form).get({ from: 'submission', id: 'ending' }), value)} />
+          {summary.blocks.map((b) => <BlockCard key={b.id} form={form} block={b} filter={filter} />)}
         </div>
       )}
     </>
   );
 }
 
-function Funnel({ summary, metrics, time }: { summary: SummaryData; metrics: Metrics | undefined; time: TimeRange }) {
+function Funnel({ summary, metrics, filter }: { summary: SummaryData; metrics: Metrics | undefined; filter: Filter }) {
   const most = metrics ? Math.max(metrics.views, metrics.starts, metrics.submissions, 1) : 1;
+  const scores = summary.blocks.filter((b) => !b.gone && b.figures?.some((f) => f.name === 'nps'));
   return (
     <section class="card funnel stack" aria-labelledby="funnel-title">
-      <h2 id="funnel-title">{t('results.funnel_title')}</h2>
+      <h2 id="funnel-title">{t(metrics ? 'results.funnel_title' : 'results.overview')}</h2>
       {metrics && (
         <ol class="steps">
           {(['views', 'starts', 'submissions'] as const).map((step) => (
@@ -122,13 +155,14 @@ function Funnel({ summary, metrics, time }: { summary: SummaryData; metrics: Met
         </ol>
       )}
       <dl class="figures">
-        {metrics?.submissions !== summary.responses && <Metric name={t('results.total')} value={formatNumber(summary.responses)} hint={t('results.total_hint')} />}
+        {scores.map((b) => <Metric key={b.id} name={scores.length > 1 ? titleOf(b) : t('results.nps')} value={formatNumber(b.figures!.find((f) => f.name === 'nps')!.value, { maximumFractionDigits: 0, signDisplay: 'exceptZero' })} hint={scores.length > 1 ? t('results.nps') : titleOf(b)} />)}
+        {metrics?.submissions !== summary.responses && <Metric name={t('results.total')} value={formatNumber(summary.responses)} hint={t(readsAnswers(filter) ? 'results.total_filter' : 'results.total_hint')} />}
         {metrics && <Metric name={t('results.completion_rate')} value={metrics.starts > 0 ? percent(metrics.completion_rate) : t('results.no_rate')} hint={t('results.completion_rate_hint')} />}
         {summary.responses > 0 && <Metric name={t('results.time_to_complete')} value={formatDuration(summary.seconds)} hint={t('results.time_to_complete_hint')} />}
       </dl>
       {metrics && (
         <p class="muted small">
-          {!['all', '24h'].includes(time.period) && t('results.utc_hint', { zone: zoneName() })} {t('results.deleted_hint')} {metrics.estimated && t('results.estimated')}
+          {!['all', '24h'].includes(filter.period) && t('results.utc_hint', { zone: zoneName() })} {t('results.deleted_hint')} {metrics.estimated && t('results.estimated')}
         </p>
       )}
     </section>
@@ -145,7 +179,7 @@ const Metric = ({ name, value, hint }: { name: string; value: string; hint?: str
 );
 
 /** A block's newest text answers, without duplicates. More are loaded page by page. */
-function TextAnswers({ form, block, time }: { form: string; block: BlockResult; time: TimeRange }) {
+function TextAnswers({ form, block, filter }: { form: string; block: BlockResult; filter: Filter }) {
   const more = useSignal<{ texts: Text[]; more: boolean }>({ texts: [], more: block.more_texts ?? false });
   const error = useSignal<unknown>(undefined);
   useEffect(() => void (more.value = { texts: [], more: block.more_texts ?? false }), [block.texts]);
@@ -153,7 +187,7 @@ function TextAnswers({ form, block, time }: { form: string; block: BlockResult; 
   const loadMore = async () => {
     error.value = undefined;
     try {
-      const page = await builderApi<{ items: Text[] | null; more: boolean }>(`/forms/${form}/texts` + query({ ...timeParams(time), block: block.id, from_text: texts.length }));
+      const page = await builderApi<{ items: Text[] | null; more: boolean }>(`/forms/${form}/texts` + query({ ...filterParams(filter), block: block.id, from_text: texts.length }));
       const known = new Set(texts.map((x) => x.submission)); // new responses shift the list
       more.value = { texts: [...more.value.texts, ...(page.items ?? []).filter((x) => !known.has(x.submission))], more: page.more };
     } catch (e) {
@@ -166,7 +200,7 @@ function TextAnswers({ form, block, time }: { form: string; block: BlockResult; 
       <ul class="recent">
         {texts.map((x) => (
           <li key={x.submission} dir="auto">
-            <a href={href(`${form}/results/${x.submission}`)}>{x.text}</a>
+            <a href={href(`${form}/results/${x.submission}${filterQuery(filter)}`)}>{x.text}</a>
             {x.count > 1 && <span class="muted small" title={t('results.times_given', { n: x.count })}>× {formatNumber(x.count)}</span>}
           </li>
         ))}
@@ -177,8 +211,80 @@ function TextAnswers({ form, block, time }: { form: string; block: BlockResult; 
   );
 }
 
-function BlockCard({ form, block, time }: { form: string; block: BlockResult; time: TimeRange }) {
-  const places = block.tables.some((table) => table.rows.some((r) => r.place));
+/** The height of a horizontal bar in pixels, and the maximum number of bars, see charts.go. */
+const barHeight = 46;
+const maxBars = 24;
+
+/** A chart. Its bars link to the responses that they count. */
+function Chart({ form, table: { svg = '', rows, columns }, linkOf }: { form: string; table: Table; linkOf(value: Json): Filter | undefined }) {
+  return (
+    <div class="drawing">
+      {/* The server has escaped it. */}
+      <div dangerouslySetInnerHTML={{ __html: svg }} />
+      {rows.slice(0, columns ? undefined : maxBars).map(({ label, count, value }, i) => {
+        const bar = count > 0 && value !== undefined && linkOf(value);
+        const style = columns ? { left: `${(100 * i) / rows.length}%`, width: `${100 / rows.length}%` } : { top: `${barHeight * i}px`, height: `${barHeight}px` };
+        return bar && <a key={i} class={columns ? 'bar-link column' : 'bar-link'} style={style} href={href(`${form}/results/responses${filterQuery(bar)}`)} title={t('results.show_responses', { answer: label })} aria-label={t('results.show_responses', { answer: label })} />;
+      })}
+    </div>
+  );
+}
+
+/** Returns the filter for the responses of a day. */
+const linkOfDay = (filter: Filter) => (day: Json): Filter => ({ ...filter, period: 'days', from: String(day), to: String(day) });
+
+/** A chart that counts the responses themselves. */
+function TotalCard({ form, table, title, note, heading, linkOf }: { form: string; table: Table | undefined; title: string; note: string; heading: string; linkOf(value: Json): Filter | undefined }) {
+  return table ? (
+    <div class="card block total">
+      <header>
+        <h3>{title}</h3>
+        <p class="muted small">{note}</p>
+      </header>
+      <Chart form={form} table={table} linkOf={linkOf} />
+      <Numbers tables={[table]} heading={heading} />
+    </div>
+  ) : null;
+}
+
+/** The numbers of charts as tables. */
+function Numbers({ tables, heading = t('results.answer') }: { tables: Table[]; heading?: string }) {
+  const places = tables.some((table) => table.rows.some((r) => r.place));
+  return (
+    <details>
+      <summary>{t('results.show_table')}</summary>
+      {tables.map((table, i) => (
+        <div key={i}>
+          <table class="table">
+            {table.label && <caption dir="auto">{table.label}</caption>}
+            <thead>
+              <tr>
+                <th scope="col">{heading}</th>
+                <th scope="col" class="figure">{t('results.count')}</th>
+                <th scope="col" class="figure">{t('results.share')}</th>
+                {places && <th scope="col" class="figure">{t('results.mean_position')}</th>}
+              </tr>
+            </thead>
+            <tbody>
+              {table.rows.map((r, j) => (
+                <tr key={j}>
+                  <th scope="row" dir="auto">{r.label}</th>
+                  <td class="figure">{formatNumber(r.count)}</td>
+                  <td class="figure">{formatNumber(r.share / 100, { style: 'percent', maximumFractionDigits: 1 })}</td>
+                  {places && <td class="figure">{r.place ? formatNumber(r.place, { maximumFractionDigits: 2 }) : '–'}</td>}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {table.more ? <p class="muted small">{t('results.more_rows', { n: table.more })}</p> : null}
+        </div>
+      ))}
+    </details>
+  );
+}
+
+function BlockCard({ form, block, filter }: { form: Form; block: BlockResult; filter: Filter }) {
+  const field = fieldsOf(form.definition).get({ from: 'answers', id: block.id });
   return (
     <div class="card block">
       <header>
@@ -200,38 +306,9 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
               {block.figures.map((f) => <Metric key={f.name} name={t('results.' + f.name)} value={formatNumber(f.value, { maximumFractionDigits: 2 })} />)}
             </dl>
           )}
-          {/* The server has escaped it. */}
-          <div class="drawing" dangerouslySetInnerHTML={{ __html: block.svg }} />
-          {block.texts && <TextAnswers form={form} block={block} time={time} />}
-          <details>
-            <summary>{t('results.show_table')}</summary>
-            {block.tables.map((table, i) => (
-              <div key={i}>
-                <table class="table">
-                  {table.label && <caption dir="auto">{table.label}</caption>}
-                  <thead>
-                    <tr>
-                      <th scope="col">{t('results.answer')}</th>
-                      <th scope="col" class="figure">{t('results.count')}</th>
-                      <th scope="col" class="figure">{t('results.share')}</th>
-                      {places && <th scope="col" class="figure">{t('results.mean_position')}</th>}
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {table.rows.map((r, j) => (
-                      <tr key={j}>
-                        <th scope="row" dir="auto">{r.label}</th>
-                        <td class="figure">{formatNumber(r.count)}</td>
-                        <td class="figure">{formatNumber(r.share / 100, { style: 'percent', maximumFractionDigits: 1 })}</td>
-                        {places && <td class="figure">{r.place ? formatNumber(r.place, { maximumFractionDigits: 2 }) : '–'}</td>}
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-                {table.more ? <p class="muted small">{t('results.more_rows', { n: table.more })}</p> : null}
-              </div>
-            ))}
-          </details>
+          {block.tables.map((table, i) => table.svg && <Chart key={i} form={form.id} table={table} linkOf={(value) => filterOfBar(filter, field, value)} />)}
+          {block.texts && <TextAnswers form={form.id} block={block} filter={filter} />}
+          <Numbers tables={block.tables} />
         </>
       )}
     </div>

@@ -1,17 +1,18 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { config } from '../app/config';
+import { can, config } from '../app/config';
 import type { Form } from '../app/records';
 import { navigate, href } from '../app/router';
 import { formatDateTime, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { ConfirmDialog, Dialog } from '../ui/Dialog';
 import { TextField } from '../ui/Field';
-import { ErrorNotice, Loading, showToast } from '../ui/states';
+import { Loading, showToast } from '../ui/states';
 import { columnsOf, shortHeadings, type Column } from './answers';
 import { deleteResponses, useResponses } from './responses';
 import { EmptyResults } from './EmptyResults';
-import { timeQuery, type TimeRange } from './timeRange';
+import { filterQuery, readsAnswers, type Filter } from './filter';
+import { ReadProgress, ResultsError } from './FilterBar';
 
 /** Returns the localStorage key for the columns that a user has selected for a form. */
 const storageKey = (form: string) => `formsvc.columns.${config.user}.${form}`;
@@ -38,20 +39,23 @@ const defaultColumns = (columns: Column[]) => columns.filter((c) => c.group === 
 
 interface Props {
   form: Form;
-  time: TimeRange;
+  filter: Filter;
   reads: number;
-  onTime(time: TimeRange): void;
+  /** The number of all responses, or undefined if it is unknown. */
+  total: number | undefined;
+  onFilter(filter: Filter): void;
 }
 
 /** A table of responses, newest first. */
-export function ResponseTable({ form, time, reads, onTime }: Props) {
-  const list = useResponses(form.id, time, reads);
+export function ResponseTable({ form, filter, reads, total, onFilter }: Props) {
+  const list = useResponses(form.id, filter, reads);
   const columns = useMemo(() => columnsOf(form, list.items), [form, list.items]);
   const keys = useSignal(loadColumns(form.id));
   const selected = useSignal<ReadonlySet<string>>(new Set());
   const choosing = useSignal(false);
   const deleting = useSignal(false);
 
+  const isFiltered = readsAnswers(filter);
   const visibleKeys = keys.value ?? defaultColumns(columns);
   const shown = columns.filter((c) => visibleKeys.includes(c.key));
   const titles = shortHeadings(shown.map((c) => c.label));
@@ -64,7 +68,7 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
     selected.value = next;
   };
 
-  if (list.items.length === 0 && !list.loading && !list.error) return <EmptyResults form={form} time={time} onTime={onTime} />;
+  if (list.items.length === 0 && !list.loading && !list.error && !list.more) return <EmptyResults form={form} filter={filter} onFilter={onFilter} />;
   return (
     <>
       <div class="row table-tools">
@@ -76,7 +80,7 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
           </>
         ) : (
           <span class="muted" role="status">
-            {list.items.length > 0 && t(list.more ? 'results.shown_some' : 'results.shown_all', { n: list.items.length })}
+            {(list.items.length > 0 || list.more) && t((isFiltered ? 'results.found_' : 'results.shown_') + (list.more || (isFiltered && list.loading) ? 'some' : 'all'), { n: list.items.length })}
           </span>
         )}
         <span class="push">
@@ -88,7 +92,7 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
           <table class="table">
             <thead>
               <tr>
-                <th class="pick">
+                {can('submissions:write') && <th class="pick">
                   <input
                     type="checkbox"
                     aria-label={t('results.select_all')}
@@ -97,7 +101,7 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
                     onChange={(e) => (selected.value = new Set(e.currentTarget.checked ? list.items.map((s) => s.id) : []))}
                   />
                   <span class="question" aria-hidden="true">{t('results.select_all')}</span>
-                </th>
+                </th>}
                 <th scope="col" class="when">{t('results.submitted')}</th>
                 {shown.map((c, i) => (
                   <th scope="col" key={c.key} title={c.label} dir="auto">
@@ -109,17 +113,17 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
             </thead>
             <tbody>
               {list.items.map((s) => {
-                const to = `${form.id}/results/${s.id}${timeQuery(time)}`;
+                const to = `${form.id}/results/${s.id}${filterQuery(filter)}`;
                 return (
                   <tr key={s.id} class={selected.value.has(s.id) ? 'picked' : undefined} onClick={(e) => !(e.target as Element).closest('a, input') && !getSelection()?.toString() && navigate(to)}>
-                    <td class="pick">
+                    {can('submissions:write') && <td class="pick">
                       <input type="checkbox" aria-label={t('results.select', { time: formatDateTime(s.submitted_at) })} checked={selected.value.has(s.id)} onChange={(e) => select(s.id, e.currentTarget.checked)} />
-                    </td>
-                    <td class="when"><a href={href(to)}>{formatDateTime(s.submitted_at)}</a></td>
+                    </td>}
+                    <td class="when"><a href={href(to)}>{formatDateTime(s.submitted_at)}</a>{s.changed_at && <> <span class="badge" title={formatDateTime(s.changed_at)}>{t('results.changed')}</span></>}</td>
                     {shown.map((c) => (
-                      <td key={c.key} dir="auto">
-                        <span class="question" aria-hidden="true">{c.label}</span>
-                        <span class="cut">{c.text(s).slice(0, 300)}</span>
+                      <td key={c.key}>
+                        <span class="question" dir="auto" aria-hidden="true">{c.label}</span>
+                        <span class="cut" dir="auto">{c.text(s).slice(0, 300)}</span>
                       </td>
                     ))}
                   </tr>
@@ -129,8 +133,8 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
           </table>
         </div>
       )}
-      {list.error ? <ErrorNotice error={list.error} retry={list.next} /> : null}
-      {list.loading && <Loading label={t('results.loading')} />}
+      {list.error ? <ResultsError error={list.error} retry={list.next} filter={filter} onFilter={onFilter} /> : null}
+      {list.loading && (isFiltered ? <ReadProgress read={list.read} total={total} onStop={list.stop} /> : <Loading label={t('results.loading')} />)}
       {list.more && !list.loading && !list.error && (
         <div class="row centered">
           <Button icon="chevron-down" onClick={list.next}>{t('results.show_more')}</Button>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { config } from '../app/config';
 import { allBlocks, type Block, type Choice, type Form } from '../app/records';
 import { formatDateTime, formatNumber, t } from '../app/words';
+import { labelInsertions, plainText } from '../app/text';
 import { isQuestion } from '../editor/positions';
 
 export interface Answer {
@@ -23,6 +24,8 @@ export interface Submission {
   metadata: Metadata;
   answers: Answer[];
   completion_time: number;
+  /** Missing if the answers never changed, and in responses of the API. */
+  changed_at?: string;
 }
 
 type ChoiceValue = { id: string; label?: string } | { other: string };
@@ -32,10 +35,10 @@ interface File {
   size: number;
 }
 
-/** Returns all questions in form order. */
-export const questionsOf = (blocks: Block[]): Block[] => allBlocks(blocks).filter((b) => isQuestion(b.type));
+/** Returns all questions in form order, with labels without formatting. */
+export const questionsOf = (blocks: Block[]): Block[] => allBlocks(blocks).filter((b) => isQuestion(b.type)).map((b) => ({ ...b, label: plainText(b.label ?? '') }));
 
-export const titleOf = (b: { id: string; label?: string }): string => b.label?.trim() || t('results.untitled') + ' (' + b.id + ')';
+export const titleOf = (b: { id: string; label?: string }): string => labelInsertions(b.label ?? '').trim() || t('results.untitled') + ' (' + b.id + ')';
 
 export function formatDuration(seconds: number): string {
   if (seconds < 60) return t('results.seconds', { n: Math.round(seconds) });
@@ -62,11 +65,17 @@ const choiceText = (pick: ChoiceValue | string): string =>
 
 const toList = <T,>(value: unknown): T[] => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]) as T[];
 
+/** Returns the label of a matrix row. Answers contain only its ID, so a deleted row has no label. */
+function rowName(id: string, block?: Block): string {
+  const row = block?.matrix_rows?.find((r) => r.id === id);
+  return row || !block?.matrix_rows ? row?.label || id : t('editor.deleted_choice', { id });
+}
+
 /** Returns an answer's parts: a matrix's rows or an address's parts. */
 function answerParts({ field, value }: Answer, block?: Block): [name: string, text: string][] {
   return Object.entries(value as Record<string, unknown>).map(([key, part]) =>
     field.type === 'matrix'
-      ? [block?.matrix_rows?.find((r) => r.id === key)?.label || key, toList<ChoiceValue>(part).map(choiceText).join(', ')]
+      ? [rowName(key, block), toList<ChoiceValue>(part).map(choiceText).join(', ')]
       : [key, key === 'country' ? countryName(String(part)) : String(part)],
   );
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { shortHeadings, type Submission } from './answers';
 import { adjacentResponses } from './responses';
-import { fetchBounds, parseTimeRange, timeQuery } from './timeRange';
+import { fetchBounds, parseFilter, filterQuery } from './filter';
 
 test('the service is asked for the bounds of a time, and for all time there are none', async () => {
   const asked: string[] = [];
@@ -31,9 +31,9 @@ test('titles of columns can be told apart', () => {
 
 test('a time in the address is read again, and nonsense is all time', () => {
   for (const search of ['', '?time=7d', '?from=2026-01-02', '?to=2026-01-02', '?from=2026-01-02&to=2026-02-03']) {
-    assert.equal(timeQuery(parseTimeRange(search)), search);
+    assert.equal(filterQuery(parseFilter(search)), search);
   }
-  for (const search of ['?time=eternity', '?from=x', '?from=2026-99-99']) assert.equal(timeQuery(parseTimeRange(search)), '');
+  for (const search of ['?time=eternity', '?from=x', '?from=2026-99-99']) assert.equal(filterQuery(parseFilter(search)), '');
 });
 
 /** Answers as the API does, of responses at these seconds, newest first. */

@@ -1,24 +1,81 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { api, ApiError, pages, query, type Page } from '../app/api';
-import { type Pages, usePages } from '../ui/states';
+import { api, ApiError, builderApi, pages, query, type Page } from '../app/api';
+import { onReturn, type Pages, usePages } from '../ui/states';
 import type { Submission } from './answers';
-import { fetchBounds, timeQuery, type Bounds, type TimeRange } from './timeRange';
+import { answerParams, fetchBounds, filterQuery, readsAnswers, type Bounds, type Filter } from './filter';
 
 const submissionsPath = (form: string) => `/forms/${form}/submissions`;
 
 const readPage = async (form: string, params: Parameters<typeof query>[0]): Promise<Page<Submission>> =>
   (await api<Page<Submission>>(submissionsPath(form) + query(params))).body;
 
-/** Reads the newest responses in a time range, and again when refreshes changes. */
-export function useResponses(form: string, time: TimeRange, refreshes: number): Pages<Submission> {
-  const key = form + timeQuery(time) + refreshes;
+const pageSize = 50;
+
+/** Calls read until the user has no other expensive reads in progress. */
+export async function retryBusy<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 429)) throw error;
+      await new Promise((done) => setTimeout(done, 1000 * (error.retryAfter || 1)));
+      signal.throwIfAborted();
+    }
+  }
+}
+
+/** The response list of the last table with a condition or a text, so that its responses link to each other. */
+let lastFound: { key: string; ids: string[] } | undefined;
+
+interface FoundResponses extends Pages<Submission> {
+  /** How many responses were read to find the items. */
+  read: number;
+  /** Ends a page that takes long. */
+  stop(): void;
+}
+
+/**
+ * Reads the newest responses that a filter selects, and again when refreshes changes. Finding a page of responses with
+ * certain answers takes many requests. Their items are returned immediately.
+ */
+export function useResponses(form: string, filter: Filter, refreshes: number): FoundResponses {
+  const key = form + filterQuery(filter) + refreshes;
   const first = useRef<Promise<Bounds> | undefined>(undefined);
-  const read = async (cursor: string | null) => {
-    if (!cursor || !first.current) first.current = fetchBounds(time); // all pages use the first page's bounds
-    return readPage(form, { ...(await first.current), limit: 50, cursor });
+  const request = useRef<AbortController | undefined>(undefined);
+  const stopped = useRef(false);
+  const found = useSignal<{ read: number; items: Submission[] }>({ read: 0, items: [] });
+  useEffect(() => () => request.current?.abort(), [key]);
+  const find = async (cursor: string | null, bounds: Bounds, signal: AbortSignal): Promise<Page<Submission>> => {
+    stopped.current = false;
+    found.value = { read: cursor ? found.peek().read : 0, items: [] };
+    do {
+      const path: string = submissionsPath(form) + query({ ...bounds, ...answerParams(filter), cursor, limit: pageSize - found.peek().items.length });
+      const page = await retryBusy(() => builderApi<FoundPage>(path, { signal }), signal);
+      signal.throwIfAborted();
+      found.value = { read: found.peek().read + page.read, items: [...found.peek().items, ...page.items] };
+      cursor = page.cursor || null;
+    } while (cursor && found.peek().items.length < pageSize && !stopped.current);
+    return { items: found.peek().items, page: { has_more: cursor !== null, next_cursor: cursor } };
   };
-  return usePages(read, key, (s) => s.id);
+  const read = async (cursor: string | null) => {
+    request.current?.abort();
+    const { signal } = (request.current = new AbortController());
+    if (!cursor || !first.current) first.current = fetchBounds(filter); // all pages use the first page's bounds
+    const bounds = await first.current;
+    signal.throwIfAborted();
+    return find(cursor, bounds, signal);
+  };
+  const list = usePages(read, key, (s) => s.id);
+  const items = list.loading ? [...list.items, ...found.value.items] : list.items;
+  lastFound = { key: form + filterQuery(filter), ids: items.map((s) => s.id) };
+  return {
+    ...list, items, read: found.value.read, stop: () => void (stopped.current = true),
+    remove: (id) => {
+      found.value = { ...found.peek(), items: found.peek().items.filter((s) => s.id !== id) };
+      list.remove(id);
+    },
+  };
 }
 
 /** How often to look for new responses while the page is visible, in milliseconds. */
@@ -44,24 +101,36 @@ export function useNewResponses(form: string): { count: number; seen(): void } {
         // The next request may succeed. The page itself shows errors.
       }
     };
-    const pollIfVisible = () => document.visibilityState === 'visible' && void poll();
     void poll();
-    const timer = setInterval(pollIfVisible, pollInterval);
-    addEventListener('focus', pollIfVisible);
-    document.addEventListener('visibilitychange', pollIfVisible);
+    const timer = setInterval(() => document.visibilityState === 'visible' && void poll(), pollInterval);
+    const stopListening = onReturn(() => void poll());
     return () => {
       isCurrent = false;
       clearInterval(timer);
-      removeEventListener('focus', pollIfVisible);
-      document.removeEventListener('visibilitychange', pollIfVisible);
+      stopListening();
     };
   }, [form, resets.value]);
   return { count: count.value, seen: () => void resets.value++ };
 }
 
-/** Returns the ids of the next newer and the next older response in a time range. */
-export async function adjacentResponses(form: string, item: Submission, time: TimeRange): Promise<{ newer: string | undefined; older: string | undefined }> {
-  const { since, until } = await fetchBounds(time);
+/** A part of a filtered list, see submissionsPage in results.go. */
+interface FoundPage {
+  items: Submission[];
+  read: number;
+  cursor: string;
+}
+
+/**
+ * Returns the ids of the next newer and the next older response that a filter selects. For a filter with a condition or a
+ * text, they are known if the table has shown them.
+ */
+export async function adjacentResponses(form: string, item: Submission, filter: Filter): Promise<{ newer: string | undefined; older: string | undefined }> {
+  if (readsAnswers(filter)) {
+    const ids = lastFound?.key === form + filterQuery(filter) ? lastFound.ids : [];
+    const at = ids.indexOf(item.id);
+    return { newer: ids[at - 1], older: at < 0 ? undefined : ids[at + 1] };
+  }
+  const { since, until } = await fetchBounds(filter);
   const [newer, older] = await Promise.all([findNewer(form, item, until), findOlder(form, item, since)]);
   return { newer, older };
 }

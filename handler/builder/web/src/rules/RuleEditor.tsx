@@ -3,24 +3,34 @@
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { config } from '../app/config';
 import { isObject } from '../app/json';
+import { allBlocks } from '../app/records';
 import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import { Select } from '../ui/Field';
 import { Icon } from '../ui/Icon';
-import { adaptLeaf, addCondition, canGroup, comparisonOf, changeOperation, newCondition, groupWith, isGroup, linesOf, availableComparisons, valueOfLines, renameSelf, isSingleLine, simplify, type Comparison, type Line } from './edit';
-import { Fields, fieldsOf, pathOf, type Content, type Field, type Json } from './fields';
-import { canCount, canSet, parseCondition, parseNext, parseVariable, conditionLogic, jumpsLogic, valueLogic, type Condition, type Group, type Jump, type Leaf, type Value } from './parse';
+import { adaptLeaf, addCondition, canGroup, comparisonOf, changeOperation, newCondition, groupWith, isGroup, initialValue, linesOf, availableComparisons, valueOfLines, renameSelf, isSingleLine, simplify, type Comparison, type Line } from './edit';
+import { fieldOps, Fields, fieldsOf, pathOf, type Content, type Field, type Json } from './fields';
+import { canCount, canSet, comparedField, parseCondition, parseNext, parseVariable, conditionLogic, jumpsLogic, valueLogic, varLogic, type Condition, type Group, type Jump, type Leaf, type Value } from './parse';
+import { othersOf } from './checks';
+import { ChecksEditor } from './ChecksEditor';
+import { ListEditor } from './ListEditor';
 import { opKey, targetLabel } from './describe';
 import { fieldOptions, JSONBox, LeafValue, OperandField } from './inputs';
 
+export interface Problem { path: string; message: string }
+
 interface Props {
+  /** The id of the form, for previews. */
+  form?: string;
   content: Content;
-  /** The id of the top-level block that the rule belongs to. */
+  /** The id of the block that the rule belongs to. */
   block: string;
   value: Json | undefined;
-  /** Warnings, with JSON Pointers into the rule. */
-  warnings?: readonly { path: string; message: string }[];
+  /** Errors and warnings, with JSON Pointers into the rule. */
+  errors?: readonly Problem[];
+  warnings?: readonly Problem[];
   /** undefined means that the rule is empty. */
   onChange(value: Json | undefined): void;
 }
@@ -34,30 +44,41 @@ function withField(of: JsonFields, name: string, value: Json | undefined): JsonF
   return Object.keys(result).length > 0 ? result : undefined;
 }
 
-/** The editor for a top-level block's rule (properties.rule). Unknown fields are kept. */
-export function RuleEditor({ content, block, value, warnings = [], onChange }: Props) {
-  const at = content.blocks.find((b) => b.id === block);
-  if (!at) return <p class="hint">{t('rules.in_group')}</p>;
-  const warningsAt = (at: string) => (
-    <WarningList list={warnings.filter(({ path }) => path === at || (at !== '' && path.startsWith(at + '/')))} />
-  );
+/** Returns the problems at a JSON Pointer and below it. */
+export const problemsAt = (list: readonly Problem[], at: string): Problem[] => list.filter(({ path }) => path === at || (at !== '' && path.startsWith(at + '/')));
+
+/** The editor for a block's rule (properties.rule). Unknown fields are kept. */
+export function RuleEditor({ form = '', content, block, value, errors = [], warnings = [], onChange }: Props) {
+  const fields = fieldsOf(content);
+  const at = allBlocks(content.blocks).find((b) => b.id === block)!;
+  const isNested = fields.step(block) < 0;
+  const problems = (at: string) => <><WarningList bad list={problemsAt(errors, at)} /><WarningList list={problemsAt(warnings, at)} /></>;
   if (value !== undefined && !isObject(value)) return <JSONBox label={t('rules.title')} value={value} onChange={onChange} />;
   const rule = value ?? {};
   const partProps = (name: string) => ({ content, block, value: rule[name], onChange: (v: Json | undefined) => onChange(withField(rule, name, v)) });
-  const hasAnswer = new Fields({ blocks: [at] }).all.length > 0 && at.type !== 'group';
+  const others = (list: readonly Problem[]) => list.filter(({ path }) => !path.startsWith('/check') && !path.startsWith('/choices'));
+  const before = fields.known(block, false);
+  const canAnswer = new Fields({ blocks: [at] }).all.length > 0;
+  const hasAnswer = canAnswer && at.type !== 'group';
+  const checks = (canAnswer || rule.check !== undefined) && <Section title={t('rules.check')} hint={t('rules.check_hint')}><ChecksEditor {...partProps('check')} at={at} errors={errors} warnings={warnings} /></Section>;
+  const takesList = ['single_choice', 'multiple_choice', 'picture_choice', 'dropdown'].includes(at.type) && config.lists.length > 0;
+  const choices = (takesList || rule.choices !== undefined) && <Section title={t('rules.choices')} hint={t('rules.choices_hint')}>{problems('/choices')}<ListEditor form={form} at={at} {...partProps('choices')} /></Section>;
+  if (isNested) return <div class="rules"><p class="hint">{t('rules.in_group')}</p><WarningList bad list={others(errors)} /><WarningList list={others(warnings)} />{choices}{checks}</div>;
   return (
     <div class="rules">
-      {warningsAt('')}
-      <Section title={t('rules.show')} hint={t('rules.show_hint')}>{warningsAt('/show')}<ConditionEditor {...partProps('show')} label={t('rules.show')} /></Section>
-      {(hasAnswer || rule.require !== undefined) && <Section title={t('rules.require')} hint={t('rules.require_hint')}>{warningsAt('/require')}<ConditionEditor {...partProps('require')} label={t('rules.require')} /></Section>}
-      {(at.type !== 'ending' || rule.next !== undefined) && <Section title={t('rules.next')}>{warningsAt('/next')}<NextEditor {...partProps('next')} /></Section>}
-      <Section title={t('rules.set')}>{warningsAt('/set')}<VariableEditor {...partProps('set')} /></Section>
+      {problems('')}
+      {choices}
+      <Section title={t('rules.show')} hint={t('rules.show_hint')}>{problems('/show')}<ConditionEditor {...partProps('show')} fields={fields} known={before} label={t('rules.show')} /></Section>
+      {(hasAnswer || rule.require !== undefined) && <Section title={t('rules.require')} hint={t('rules.require_hint')}>{problems('/require')}<ConditionEditor {...partProps('require')} fields={fields} known={before} label={t('rules.require')} /></Section>}
+      {checks}
+      {(at.type !== 'ending' || rule.next !== undefined) && <Section title={t('rules.next')}>{problems('/next')}<NextEditor {...partProps('next')} /></Section>}
+      <Section title={t('rules.set')}>{problems('/set')}<VariableEditor {...partProps('set')} /></Section>
     </div>
   );
 }
 
-function WarningList({ list }: { list: readonly { path: string; message: string }[] }) {
-  return <>{list.map((n) => <p key={n.path + n.message} class="notice rule-note"><Icon name="triangle-alert" /> <span>{n.message}</span></p>)}</>;
+export function WarningList({ list, bad }: { list: readonly Problem[]; bad?: boolean }) {
+  return <>{list.map((n) => <p key={n.path + n.message} class={bad ? 'notice bad rule-note' : 'notice rule-note'}><Icon name="triangle-alert" /> <span>{n.message}</span></p>)}</>;
 }
 
 function Section({ title, hint, children }: { title: string; hint?: string; children: ComponentChildren }) {
@@ -70,15 +91,20 @@ function Section({ title, hint, children }: { title: string; hint?: string; chil
   );
 }
 
-/**
- * The editor for a condition. If after is set, the condition can use the block's own answer. If plain is set, it
- * cannot be edited as JSON.
- */
-export function ConditionEditor({ content, block, value, onChange, label, after = false, plain }: Props & { label: string; after?: boolean; plain?: boolean }) {
-  const fields = fieldsOf(content);
+interface ConditionProps {
+  fields: Fields;
+  /** The fields that the condition can read. */
+  known: Field[];
+  value: Json | undefined;
+  onChange(value: Json | undefined): void;
+  label: string;
+  /** Whether the condition cannot be edited as JSON. */
+  plain?: boolean;
+}
+
+export function ConditionEditor({ fields, known, value, onChange, label, plain }: ConditionProps) {
   const condition = value === undefined ? undefined : parseCondition(value, fields);
   const [json, setJSON] = useState(condition === null);
-  const known = fields.known(block, after);
   const put = (c: Condition | undefined) => {
     const simplified = c && simplify(c);
     onChange(simplified && conditionLogic(simplified));
@@ -95,19 +121,24 @@ export function ConditionEditor({ content, block, value, onChange, label, after 
   );
 }
 
+/** Returns a ref for the element around a list. An added row gets the focus. If a row is removed, the add button gets it. */
+export function useRowFocus(length: number) {
+  const box = useRef<HTMLDivElement>(null);
+  const before = useRef(length);
+  useLayoutEffect(() => {
+    const inside = box.current?.contains(document.activeElement) || document.activeElement === document.body;
+    const target = length > before.current ? ':scope > ol > li:last-child :is(select, input, textarea, [role=textbox])' : ':scope > .row button';
+    if (inside && length !== before.current) box.current?.querySelector<HTMLElement>(target)?.focus();
+    before.current = length;
+  }, [length]);
+  return box;
+}
+
 /** Shows a group's conditions, or a single condition, as rows. */
 function Rows({ c, fields, known, put, depth, children }: { c: Condition | undefined; fields: Fields; known: Field[]; put(c: Condition | undefined): void; depth: number; children?: ComponentChildren }) {
   const group = c && isGroup(c) ? c : undefined;
   const rows = group?.of ?? (c ? [c] : []);
-  const box = useRef<HTMLDivElement>(null);
-  const before = useRef(rows.length);
-  useLayoutEffect(() => {
-    // After a row is added, it gets the focus. After a row is removed, the add button gets the focus.
-    const inside = box.current?.contains(document.activeElement) || document.activeElement === document.body;
-    if (inside && rows.length > before.current) box.current?.querySelector<HTMLElement>(':scope > ol > li:last-child select')?.focus();
-    else if (inside && rows.length < before.current) box.current?.querySelector<HTMLElement>(':scope > .row > button')?.focus();
-    before.current = rows.length;
-  }, [rows.length]);
+  const box = useRowFocus(rows.length);
   const replace = (i: number, next: Condition | undefined) => put(group ? { op: group.op, of: rows.flatMap((r, j) => (i !== j ? [r] : next ? [next] : [])) } : next);
   const first = known[0];
   return (
@@ -145,6 +176,8 @@ function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; f
   const field = fields.get(leaf.ref);
   const options = fieldOptions(known, field);
   const isUnknown = field.kind !== 'unknown' && !known.includes(field);
+  const other = comparedField(leaf, fields);
+  const others = fieldOps.includes(leaf.op) ? othersOf(field, known) : [];
   const unanswered = op.startsWith('!') || op === 'isNot' || op === 'notExactly';
   const value = (v: Json) => {
     const changed: Leaf = { ...leaf, value: v };
@@ -154,12 +187,13 @@ function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; f
     <div class="rule-row">
       <Select label={t('rules.condition_field')} hideLabel value={pathOf(leaf.ref)} options={options} onChange={(path) => put(adaptLeaf(leaf, fields.get(fields.resolve(path) ?? leaf.ref), op))} />
       <span class="rule-tools">
+        {(other ?? others[0]) && <IconButton icon="arrow-right-left" label={t(other ? 'rules.compare_value' : 'rules.compare_answer')} onClick={() => value(other ? (initialValue(field, leaf.op) ?? null) : varLogic(others[0]!.ref))} />}
         {group && <IconButton icon="group" label={t('rules.group_condition')} onClick={group} />}
         {remove}
       </span>
       <div class="rule-pair">
         <Select label={t('rules.condition_operator')} hideLabel value={op} options={availableComparisons(field, op).map((o) => [o, comparisonText(o, field)])} onChange={(o) => put(adaptLeaf(leaf, field, o as Comparison))} />
-        <LeafValue leaf={leaf} fields={fields} put={value} />
+        <LeafValue leaf={leaf} fields={fields} known={known} put={value} />
       </div>
       {isUnknown && <p class="hint">{t('rules.hint.answered_later')}</p>}
       {unanswered && <p class="hint">{t('rules.hint.unanswered')}</p>}
@@ -172,13 +206,29 @@ function comparisonText(op: Comparison, field: Field): string {
   const plain = op.replace('!', '') as Leaf['op'];
   const word = opKey(plain, field.kind);
   if (plain === op) return t('rules.op.' + word);
-  return ['has', 'contains', 'oneOf', 'between'].includes(word) ? t('rules.op.not.' + word) : t('rules.op.not', { op: t('rules.op.' + word) });
+  return ['has', 'contains', 'oneOf', 'between', 'matches', 'whole'].includes(word) ? t('rules.op.not.' + word) : t('rules.op.not', { op: t('rules.op.' + word) });
+}
+
+/** The title of an item in a list, with buttons that change the item, move it up and remove it. */
+export function ItemHead<T>({ title, list, i, put, removeLabel, children }: { title: string; list: readonly T[]; i: number; put(list: T[]): void; removeLabel: string; children?: ComponentChildren }) {
+  const others = list.toSpliced(i, 1);
+  return (
+    <div class="rule-head">
+      <strong>{title}</strong>
+      <span class="rule-tools">
+        {children}
+        {i > 0 && <IconButton icon="arrow-up" label={t('rules.move_up')} onClick={() => put(others.toSpliced(i - 1, 0, list[i]!))} />}
+        <IconButton icon="trash-2" label={removeLabel} onClick={() => put(others)} />
+      </span>
+    </div>
+  );
 }
 
 /** The editor for which block comes next. */
 export function NextEditor({ content, block, value, onChange }: Props) {
   const fields = fieldsOf(content);
   const jumps = value === undefined ? [] : parseNext(value);
+  const box = useRowFocus(jumps?.length ?? 0);
   if (!jumps) return <JSONBox label={t('rules.next')} value={value ?? null} onChange={onChange} />;
   const put = (list: Jump[]) => onChange(list.length > 0 ? jumpsLogic(list) : undefined);
   const when = jumps.filter((j) => j.if !== undefined);
@@ -186,21 +236,17 @@ export function NextEditor({ content, block, value, onChange }: Props) {
   const later = content.blocks.slice(fields.step(block) + 1).map((b): [string, string] => [b.id, targetLabel(b.id, fields, t)]);
   const targets = (now: string): [string, string][] =>
     [...(now === 'end' || later.some(([id]) => id === now) ? [] : [[now, targetLabel(now, fields, t)] as [string, string]]), ...later, ['end', t('rules.end_of_form')]];
-  const replace = (i: number, next: Jump | undefined) => put([...when.flatMap((j, k) => (i !== k ? [j] : next ? [next] : [])), ...(last ? [last] : [])]);
-  const first = fields.known(block, true)[0];
+  const putWhen = (list: Jump[]) => put([...list, ...(last ? [last] : [])]);
+  const replace = (i: number, next: Jump | undefined) => putWhen(when.flatMap((j, k) => (i !== k ? [j] : next ? [next] : [])));
+  const known = fields.known(block, true);
+  const [first] = known;
   return (
-    <div class="rule-next">
+    <div ref={box} class="rule-next">
       <ol>
         {when.map((j, i) => (
           <li key={i} class="rule-card">
-            <div class="rule-head">
-              <strong>{t('rules.when_n', { n: i + 1 })}</strong>
-              <span class="rule-tools">
-                {i > 0 && <IconButton icon="arrow-up" label={t('rules.move_up')} onClick={() => put([...when.slice(0, i - 1), j, ...when.slice(i - 1, i), ...when.slice(i + 1), ...(last ? [last] : [])])} />}
-                <IconButton icon="trash-2" label={t('rules.remove_rule')} onClick={() => replace(i, undefined)} />
-              </span>
-            </div>
-            <ConditionEditor content={content} block={block} after label={t('rules.when_n', { n: i + 1 })} value={j.if} onChange={(c) => replace(i, c === undefined ? undefined : { if: c, to: j.to })} />
+            <ItemHead title={t('rules.when_n', { n: i + 1 })} list={when} i={i} put={putWhen} removeLabel={t('rules.remove_rule')} />
+            <ConditionEditor fields={fields} known={known} label={t('rules.when_n', { n: i + 1 })} value={j.if} onChange={(c) => replace(i, c === undefined ? undefined : { if: c, to: j.to })} />
             <Select label={t('rules.go_to')} value={j.to} options={targets(j.to)} onChange={(to) => replace(i, { ...j, to })} />
           </li>
         ))}
@@ -212,7 +258,7 @@ export function NextEditor({ content, block, value, onChange }: Props) {
         onChange={(to) => put(to === '' ? when : [...when, { to }])}
       />
       <div class="row">
-        <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && put([...when, { if: conditionLogic(newCondition(first)), to: later[0]?.[0] ?? 'end' }, ...(last ? [last] : [])])}>
+        <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && putWhen([...when, { if: conditionLogic(newCondition(first)), to: later[0]?.[0] ?? 'end' }])}>
           {t('rules.add_rule')}
         </Button>
       </div>
@@ -240,7 +286,7 @@ export function VariableEditor({ content, block, value, onChange }: Props) {
               <Select label={t('rules.variable')} value={name} options={[name, ...free].map((n) => [n, n])} onChange={(to) => rename(name, to, parsed)} />
               <IconButton icon="trash-2" label={t('rules.remove_change', { name })} onClick={() => change(undefined)} />
             </div>
-            <ChangeEditor name={name} value={parsed} content={content} block={block} fields={fields} put={(v) => change(valueLogic(v))} />
+            <ChangeEditor name={name} value={parsed} known={fields.known(block, true)} fields={fields} put={(v) => change(valueLogic(v))} />
           </div>
         );
       })}
@@ -266,9 +312,8 @@ export function VariableEditor({ content, block, value, onChange }: Props) {
 }
 
 /** A change to a variable, with a line for each value. */
-function ChangeEditor({ name, value, content, block, fields, put }: { name: string; value: Value; content: Content; block: string; fields: Fields; put(v: Value): void }) {
+function ChangeEditor({ name, value, known, fields, put }: { name: string; value: Value; known: Field[]; fields: Fields; put(v: Value): void }) {
   const { op } = value;
-  const known = fields.known(block, true);
   const usable = known.filter((f) => (op === 'set' ? canSet : canCount)(f.kind));
   const lines = linesOf(value);
   const change = (list: Line[]) => put(valueOfLines(name, op, list, value));
@@ -287,9 +332,8 @@ function ChangeEditor({ name, value, content, block, fields, put }: { name: stri
           <li key={i} class={line.when ? 'rule-line when' : 'rule-line'}>
             {line.when && (
               <ConditionEditor
-                content={content}
-                block={block}
-                after
+                fields={fields}
+                known={known}
                 plain
                 label={t('rules.when_n', { n: i + 1 })}
                 value={conditionLogic(line.when)}

@@ -1,7 +1,10 @@
 // Describes conditions and changes in sentences. A condition follows "when". In German, its verb comes last.
 
+import { config, type NamedItem } from '../app/config';
+import { isObject } from '../app/json';
+import { shownText } from '../app/text';
 import { pathOf, type Field, type Fields, type Json, type Kind, type Op } from './fields';
-import { isRef, parseCondition, parseNext, parseVariable, type Condition, type Jump, type Leaf, type Operand, type Term, type Value } from './parse';
+import { comparedField, isHostCheck, isRef, parseChecks, parseCondition, parseNext, parseVariable, type Condition, type Jump, type Leaf, type Operand, type Term, type Value } from './parse';
 
 export type Translate = (key: string, params?: { [name: string]: string | number }) => string;
 
@@ -18,6 +21,7 @@ export const isTimeKind = (kind: Kind): boolean => kind === 'date' || kind === '
 /** Returns an operator's word key for a kind, without the prefix. */
 export function opKey(op: Op, kind: Kind): string {
   if (op === 'has' && kind !== 'list') return 'contains';
+  if (kind === 'list' && (op === 'shorter' || op === 'longer')) return op === 'shorter' ? 'fewer' : 'more';
   const sameKey: { [op in Op]?: string } = { yes: 'is', notYes: 'isNot' };
   return isTimeKind(kind) && ['below', 'atMost', 'above', 'atLeast'].includes(op) ? op + 'Time' : (sameKey[op] ?? op);
 }
@@ -40,12 +44,14 @@ function joinList(parts: string[], t: Translate, last: 'and' | 'or'): string {
 function describeLeaf(l: Leaf, fields: Fields, t: Translate, not: boolean): string {
   const f = fields.get(l.ref);
   const value = l.op === 'yes' || l.op === 'notYes' ? true : (l.value ?? null);
-  const names = (Array.isArray(value) ? value : value === null ? [] : [value]).map((v) => valueName(v, f, t));
+  const other = comparedField(l, fields);
+  const names = other ? [t(other.ref.from === 'answers' ? 'rules.compared.answer' : 'rules.compared.value', { q: t('rules.quoted', { text: fieldName(other, t) }) })] : (Array.isArray(value) ? value : value === null ? [] : [value]).map((v) => valueName(v, f, t));
   const params = {
     q: t('rules.quoted', { text: fieldName(f, t) }),
     v: joinList(names, t, l.op === 'oneOf' ? 'or' : 'and'), a: names[0] ?? '', b: names[1] ?? '',
   };
-  return t((not ? 'rules.not.' : 'rules.when.') + opKey(l.op, f.kind), params);
+  const word = other && l.op === 'is' ? 'same' : other && l.op === 'isNot' ? 'notSame' : opKey(l.op, f.kind);
+  return t((not ? 'rules.not.' : 'rules.when.') + word, params);
 }
 
 /** Describes a condition. */
@@ -101,7 +107,7 @@ export function describeChange(name: string, v: Value, fields: Fields, t: Transl
 /** Returns the name of the block that a jump leads to. */
 export function targetLabel(to: string, fields: Fields, t: Translate): string {
   const block = fields.content.blocks[fields.step(to)];
-  return block ? block.label || block.id : t('rules.missing', { name: to });
+  return block ? fields.labelOf(block) : t('rules.missing', { name: to });
 }
 
 function targetName(to: string, fields: Fields, t: Translate): string {
@@ -117,12 +123,27 @@ export function describeJumps(jumps: Jump[], fields: Fields, t: Translate, descr
   }).join('; ');
 }
 
+/** Returns the title of a list or check of the host, or its name if the host does not have it. */
+const titleOf = (items: readonly NamedItem[], name: string): string => items.find((i) => i.name === name)?.title ?? name;
+
 /** Describes a rule, with a line for each effect. */
 export function describeRule(rule: Json | undefined, fields: Fields, t: Translate, describeJSON: DescribeJSON = (_, key) => t(key)): string[] {
   if (rule === null || typeof rule !== 'object' || Array.isArray(rule)) return [];
   const lines: string[] = [];
+  const list = isObject(rule.choices) && rule.choices.list;
+  if (typeof list === 'string') lines.push(t('rules.choices_from', { name: t('rules.quoted', { text: titleOf(config.lists, list) }) }));
   if (rule.show !== undefined) lines.push(t('rules.shown', { c: describeLogic(rule.show, fields, t, describeJSON) }));
   if (rule.require !== undefined) lines.push(t('rules.required', { c: describeLogic(rule.require, fields, t, describeJSON) }));
+  if (rule.check !== undefined) {
+    const checks = parseChecks(rule.check)?.map((check) => {
+      if (isHostCheck(check)) return t('rules.checked_by_host', { name: t('rules.quoted', { text: titleOf(config.checks, check.host) }) });
+      const c = parseCondition(check.if, fields);
+      const say = t('rules.quoted', { text: shownText(check.say) });
+      if (c?.op === 'not') return t('rules.accepted', { c: describeCondition(c.of, fields, t), say });
+      return t('rules.refused', { c: describeLogic(check.if, fields, t, describeJSON), say });
+    });
+    lines.push(...(checks ?? [describeJSON(rule.check, 'rules.json')]));
+  }
   if (rule.set !== null && typeof rule.set === 'object' && !Array.isArray(rule.set)) {
     for (const [name, logic] of Object.entries(rule.set)) {
       const value = parseVariable(logic, fields);

@@ -1,6 +1,7 @@
 // Creates and edits conditions, groups of conditions, and variable changes.
 
-import { canCompare, ops, type Field, type Fields, type Json, type Op } from './fields';
+import { isObject } from '../app/json';
+import { canCompare, fieldOps, ops, pathOf, type Field, type Fields, type Json, type Op } from './fields';
 import { canCount, maxDepth, isRef, type Arithmetic, type Condition, type Group, type Leaf, type Operand, type Term, type Value } from './parse';
 
 export type Comparison = Exclude<Op, 'yes' | 'notYes'> | `!${Op}`;
@@ -18,7 +19,7 @@ export function comparisonOf(c: Leaf | { op: 'not'; of: Leaf }): { op: Compariso
 export function availableComparisons(field: Field, now: Comparison): Comparison[] {
   const all = ops[field.kind].flatMap((op): Comparison[] => {
     if (op === 'yes' || op === 'notYes') return [];
-    return op === 'has' || op === 'oneOf' || op === 'between' ? [op, `!${op}`] : [op];
+    return ['has', 'oneOf', 'between', 'matches', 'whole'].includes(op) ? [op, `!${op}`] : [op];
   });
   return all.includes(now) ? all : [...all, now];
 }
@@ -26,8 +27,10 @@ export function availableComparisons(field: Field, now: Comparison): Comparison[
 const today = (): string => new Date().toISOString().slice(0, 10);
 
 /** Returns the initial value for a new comparison. */
-function initialValue(field: Field, op: Op): Json | undefined {
-  if (op === 'answered' || op === 'unanswered') return undefined;
+export function initialValue(field: Field, op: Op): Json | undefined {
+  if (['answered', 'unanswered', 'whole', 'beforeToday', 'afterToday'].includes(op)) return undefined;
+  if (op === 'matches') return '[A-Z]{3}-[0-9]{4}';
+  if (op === 'shorter' || op === 'longer') return op === 'shorter' ? 2 : 100;
   const ids = field.choices.map((c) => c.id);
   if (op === 'oneOf') return [];
   if (op === 'exactly' || op === 'notExactly') return field.kind === 'order' ? ids : [];
@@ -49,7 +52,7 @@ export function adaptLeaf(old: Leaf, field: Field, wanted: Comparison): Conditio
   const not = wanted.startsWith('!');
   const requested = (not ? wanted.slice(1) : wanted) as Op;
   const op = ops[field.kind].includes(requested) ? requested : (ops[field.kind][0] as Op);
-  const isKept = canCompare(field.kind, op, old.value) && (field.choices.length === 0 || [old.value].flat().every((v) => field.choices.some((c) => c.id === v)));
+  const isKept = isObject(old.value) ? fieldOps.includes(op) && pathOf(field.ref) === pathOf(old.ref) : canCompare(field.kind, op, old.value) && (field.choices.length === 0 || [old.value].flat().every((v) => field.choices.some((c) => c.id === v)));
   const value = isKept ? old.value : initialValue(field, op);
   const leaf: Leaf = value === undefined ? { op, ref: field.ref } : { op, ref: field.ref, value };
   return not && op === requested ? { op: 'not', of: leaf } : leaf;
@@ -126,6 +129,3 @@ export function renameSelf(v: Value, from: string, to: string): Value {
   const other = <T extends Operand>(o: T): T | { from: 'variables'; id: string } => (isSelf(o, from) ? { from: 'variables', id: to } : o);
   return v.op === 'set' ? { ...v, value: other(v.value) } : { ...v, of: other(v.of) };
 }
-
-/** Splits text into lines and drops empty lines. */
-export const splitLines = (text: string): string[] => text.split('\n').map((line) => line.trim()).filter((line) => line !== '');

@@ -1,7 +1,10 @@
 // The fields that a rule can read: answers and their parts, hidden fields and variables. A field's kind determines
 // its operators.
 
-import type { Block, Choice as Offered, Definition, Json } from '../app/records';
+import { isObject } from '../app/json';
+import { allBlocks, type Block, type Choice as Offered, type Definition, type Json } from '../app/records';
+import { plainText } from '../app/text';
+import { shownInsertion } from './insertions';
 
 export type { Json };
 
@@ -13,7 +16,7 @@ export interface Choice {
   label?: string;
 }
 
-export type Source = 'answers' | 'hidden' | 'variables';
+export type Source = 'answers' | 'hidden' | 'variables' | 'submission';
 
 /** A reference in a rule: {"var": "answers.id.part"}. */
 export interface Ref {
@@ -30,27 +33,30 @@ export type Kind =
 
 export type Op =
   | 'answered' | 'unanswered' | 'is' | 'isNot' | 'yes' | 'notYes' | 'exactly' | 'notExactly' | 'oneOf' | 'has'
-  | 'below' | 'atMost' | 'above' | 'atLeast' | 'between';
+  | 'below' | 'atMost' | 'above' | 'atLeast' | 'between' | 'matches' | 'shorter' | 'longer' | 'whole' | 'beforeToday' | 'afterToday';
 
 const presenceOps: Op[] = ['answered', 'unanswered'];
 const equalityOps: Op[] = ['is', 'isNot'];
 const orderOps: Op[] = ['below', 'atMost', 'above', 'atLeast', 'between'];
+const lengthOps: Op[] = ['shorter', 'longer'];
+const textOps: Op[] = ['matches', ...lengthOps];
+const dayOps: Op[] = ['beforeToday', 'afterToday'];
 
 /** Each kind's operators, in menu order. */
 export const ops: { [kind in Kind]: readonly Op[] } = {
-  text: [...equalityOps, 'has', 'oneOf', ...presenceOps],
-  number: [...equalityOps, ...orderOps, 'oneOf', ...presenceOps],
+  text: [...equalityOps, 'has', 'oneOf', ...textOps, ...presenceOps],
+  number: [...equalityOps, ...orderOps, 'oneOf', 'whole', ...presenceOps],
   yesno: [...equalityOps, ...presenceOps, 'yes', 'notYes'],
   choice: [...equalityOps, 'oneOf', ...presenceOps],
-  list: ['has', 'exactly', 'notExactly', ...presenceOps],
+  list: ['has', 'exactly', 'notExactly', ...lengthOps, ...presenceOps],
   order: ['exactly', 'notExactly', ...presenceOps],
-  date: [...equalityOps, ...orderOps, ...presenceOps],
-  datetime: [...equalityOps, ...orderOps, ...presenceOps],
+  date: [...equalityOps, ...orderOps, ...dayOps, ...presenceOps],
+  datetime: [...equalityOps, ...orderOps, ...dayOps, ...presenceOps],
   time: [...equalityOps, ...orderOps, ...presenceOps],
   country: [...equalityOps, 'oneOf', ...presenceOps],
   presence: presenceOps,
-  loose: [...equalityOps, 'has', 'oneOf', ...orderOps, ...presenceOps],
-  unknown: [...equalityOps, 'exactly', 'notExactly', 'has', 'oneOf', ...orderOps, ...presenceOps],
+  loose: [...equalityOps, 'has', 'oneOf', ...orderOps, ...textOps, ...presenceOps],
+  unknown: [...equalityOps, 'exactly', 'notExactly', 'has', 'oneOf', ...orderOps, ...textOps, 'whole', ...dayOps, ...presenceOps],
 };
 
 const formats: { [kind in Kind]?: RegExp } = {
@@ -63,8 +69,12 @@ const formats: { [kind in Kind]?: RegExp } = {
 export function canCompare(kind: Kind, op: Op, value: Json | undefined): boolean {
   const list = Array.isArray(value) ? value : undefined;
   switch (op) {
-    case 'answered': case 'unanswered': case 'yes': case 'notYes':
+    case 'answered': case 'unanswered': case 'yes': case 'notYes': case 'whole': case 'beforeToday': case 'afterToday':
       return value === undefined;
+    case 'matches':
+      return typeof value === 'string';
+    case 'shorter': case 'longer':
+      return typeof value === 'number';
     case 'exactly': case 'notExactly': case 'oneOf':
       return list !== undefined && list.every((v) => canCompare(kind, 'is', v));
     case 'between':
@@ -95,22 +105,24 @@ const types: { [type: string]: Kind } = {
   country: 'country', address: 'presence', contact_info: 'presence', file_upload: 'presence', signature: 'presence', payment: 'presence',
 };
 
-const addressParts = ['firstName', 'lastName', 'email', 'phone', 'company', 'address', 'address2', 'city', 'state', 'zip', 'country'];
+export const addressParts = ['firstName', 'lastName', 'email', 'phone', 'company', 'address', 'address2', 'city', 'state', 'zip', 'country'];
 
 function kindOf(block: Block): Kind | undefined {
   const p = block.properties ?? {};
   if (block.type === 'picture_choice' && p.multiSelection) return 'list';
   if (block.type === 'date' && p.showTimePicker) return 'datetime';
-  return types[block.type ?? ''];
+  const kind = types[block.type ?? ''];
+  if (!isObject(p.rule) || !isObject(p.rule.choices)) return kind;
+  return kind === 'choice' ? 'text' : kind === 'list' ? 'presence' : kind; // only the host has the choices
 }
 
 /** Choices without an id were just added. They cannot be compared. */
 const withIDs = (choices: Offered[] = []): Choice[] => choices.filter((c): c is Choice => !!c.id);
 
-function partsOf(block: Block, kind: Kind, at: number): Field[] {
+function partsOf(block: Block, kind: Kind, label: string, at: number): Field[] {
   const p = block.properties ?? {};
   const part = (name: string, of: Kind, partName: Field['part'], choices: Choice[] = []): Field =>
-    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label: block.label || block.id, part: partName, choices, step: at });
+    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label, part: partName, choices, step: at });
   switch (block.type) {
     case 'address': case 'contact_info': {
       const settings = (p.addressOrContact ?? {}) as { [name: string]: { hide?: boolean } | undefined };
@@ -131,6 +143,16 @@ function partsOf(block: Block, kind: Kind, at: number): Field[] {
   return kind === 'choice' && p.otherOption ? [part('other', 'text', { word: 'other' })] : [];
 }
 
+/** The operators that can compare two fields. */
+export const fieldOps: readonly Op[] = [...equalityOps, ...orderOps.filter((op) => op !== 'between')];
+
+/** Reports whether two fields can be compared with each other. Parts of a form that no longer exist are not checked. */
+export function areComparable(a: Field, b: Field): boolean {
+  if (a.kind === 'unknown' || b.kind === 'unknown') return true;
+  if (b.kind === 'loose') return a.kind === 'text' || a.kind === 'number' || a.kind === 'loose';
+  return a.kind === b.kind && !a.seconds === !b.seconds && ['text', 'number', 'date', 'datetime', 'time', 'country'].includes(a.kind);
+}
+
 function splitAtDot(text: string): [string, string | undefined] {
   const dot = text.indexOf('.');
   return dot < 0 ? [text, undefined] : [text.slice(0, dot), text.slice(dot + 1)];
@@ -148,7 +170,8 @@ export class Fields {
   private readonly byPath = new Map<string, Field>();
   private readonly steps = new Map<string, number>();
 
-  constructor(readonly content: Content) {
+  /** If ending is set, it is the label of the ending that respondents reached, which only filters can read. */
+  constructor(readonly content: Content, ending = '') {
     content.blocks.forEach((block, at) => {
       this.steps.set(block.id, at);
       this.add(block, at);
@@ -157,6 +180,8 @@ export class Fields {
     for (const [id, value] of Object.entries(content.variables ?? {})) {
       this.put({ ref: { from: 'variables', id }, kind: typeof value === 'number' ? 'number' : 'loose', label: id, choices: [], step: -1 });
     }
+    const endings = content.blocks.filter((b) => b.type === 'ending').map((b) => ({ id: b.id, label: this.labelOf(b) }));
+    if (ending && endings.length > 0) this.put({ ref: { from: 'submission', id: 'ending' }, kind: 'choice', label: ending, choices: endings, step: -1 });
     // A part cannot be read if another block has the same path, or if the id of its own block contains a dot.
     this.all = this.all.filter(({ ref: { from, id, part } }) => part === undefined || (!id.includes('.') && !this.byPath.has(refKey({ from, id: id + '.' + part }))));
   }
@@ -165,11 +190,17 @@ export class Fields {
     const kind = kindOf(block);
     if (kind) {
       const rows = block.type === 'matrix';
+      const label = this.labelOf(block);
       const choices = withIDs(rows ? block.matrix_columns : block.choices);
-      this.put({ ref: { from: 'answers', id: block.id }, kind, label: block.label || block.id, choices, rows, seconds: !!block.properties?.showSeconds, step: at });
-      for (const part of partsOf(block, kind, at)) this.put(part);
+      this.put({ ref: { from: 'answers', id: block.id }, kind, label, choices, rows, seconds: !!block.properties?.showSeconds, step: at });
+      for (const part of partsOf(block, kind, label, at)) this.put(part);
     }
     for (const child of block.children ?? []) this.add(child, at);
+  }
+
+  /** Returns a block's label without formatting, or its id. */
+  labelOf({ label = '', id }: Block): string {
+    return plainText(label, undefined, (name) => shownInsertion(name, this)) || id;
   }
 
   private put(field: Field): void {
@@ -187,7 +218,8 @@ export class Fields {
   /** Returns the reference for a path. A block whose id contains dots takes precedence over a part, as in internal/logic. */
   resolve(path: string): Ref | undefined {
     const [from, id] = splitAtDot(path);
-    if ((from !== 'answers' && from !== 'hidden' && from !== 'variables') || !id) return undefined;
+    if ((from !== 'answers' && from !== 'hidden' && from !== 'variables' && from !== 'submission') || !id) return undefined;
+    if (from === 'submission' && !this.byPath.has(refKey({ from, id }))) return undefined;
     const [first, part] = splitAtDot(id);
     const has = (name: string) => this.byPath.has(refKey({ from, id: name }));
     return part !== undefined && !has(id) && has(first) ? { from, id: first, part } : { from, id };
@@ -205,6 +237,13 @@ export class Fields {
   known(block: string, after: boolean): Field[] {
     const last = this.step(block) - (after ? 0 : 1);
     return this.all.filter((f) => f.step <= last);
+  }
+
+  /** Returns the fields that are known when a block's checks run. These include the answers in the block. */
+  knownToChecks(block: Block): Field[] {
+    const own = new Set(allBlocks([block]).map((b) => b.id));
+    const last = this.all.findLastIndex((f) => f.ref.from === 'answers' && own.has(f.ref.id));
+    return this.all.filter((f, i) => i <= last || f.step < 0);
   }
 }
 

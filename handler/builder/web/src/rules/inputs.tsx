@@ -1,10 +1,12 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { isEqual } from '../app/json';
+import { useContext, useId } from 'preact/hooks';
 import { t } from '../app/words';
-import { NumberField, Select, TextArea, TextField } from '../ui/Field';
-import { splitLines } from './edit';
+import { DraftField } from '../props/DraftField';
+import { ScopeContext } from '../props/scope';
+import { splitLines, ValueError } from '../props/values';
+import { NumberField, Select, TextField } from '../ui/Field';
 import { pathOf, type Field, type Fields, type Json, type Ref } from './fields';
-import { isOutOfOrder, isRef, type Leaf, type Operand } from './parse';
+import { comparedField, isOutOfOrder, isRef, varLogic, type Leaf, type Operand } from './parse';
+import { othersOf } from './checks';
 import { fieldName, isTimeKind, valueName } from './describe';
 import { Button } from '../ui/Button';
 
@@ -13,15 +15,22 @@ export function fieldOptions(known: readonly Field[], now: Field | undefined): (
   const missing = now && !known.some((f) => pathOf(f.ref) === pathOf(now.ref)) ? [now] : [];
   return [...missing, ...known].map((f) => {
     const name = fieldName(f, t);
-    return [pathOf(f.ref), f.ref.from === 'answers' || f.kind === 'unknown' ? name : t('rules.from.' + f.ref.from, { name })] as const;
+    return [pathOf(f.ref), f.kind !== 'unknown' && (f.ref.from === 'hidden' || f.ref.from === 'variables') ? t('rules.from.' + f.ref.from, { name }) : name] as const;
   });
 }
 
+/** A selection of the field that another field is compared with. */
+export function OtherField({ field, other, fields, known, put }: { field: Field; other: Field; fields: Fields; known: readonly Field[]; put(other: Field): void }) {
+  return <Select label={t('rules.other_answer')} hideLabel value={pathOf(other.ref)} options={fieldOptions(othersOf(field, known), other)} onChange={(path) => put(fields.get(fields.resolve(path) ?? other.ref))} />;
+}
+
 /** The input for the value in a comparison. */
-export function LeafValue({ leaf, fields, put }: { leaf: Leaf; fields: Fields; put(value: Json): void }) {
+export function LeafValue({ leaf, fields, known, put }: { leaf: Leaf; fields: Fields; known: readonly Field[]; put(value: Json): void }) {
   const field = fields.get(leaf.ref);
   const { value } = leaf;
+  const other = comparedField(leaf, fields);
   if (value === undefined) return null;
+  if (other) return <OtherField field={field} other={other} fields={fields} known={known} put={(o) => put(varLogic(o.ref))} />;
   if (leaf.op === 'between' && Array.isArray(value)) {
     const [a = null, b = null] = value;
     return (
@@ -108,59 +117,46 @@ function RankingInput({ field, value, put }: { field: Field; value: Json[]; put(
 
 /** Texts or numbers, one per line. */
 function LinesInput({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
-  const read = (text: string): Json[] => (field.kind === 'number' ? splitLines(text).map(Number) : field.kind === 'country' ? splitLines(text.toUpperCase()) : splitLines(text));
-  const [text, setText] = useTextDraft(value, (v) => v.join('\n'), read);
-  const isInvalid = read(text).some((v) => typeof v === 'number' && !Number.isFinite(v));
+  const parse = (text: string): Json[] | ValueError => {
+    const lines = splitLines(field.kind === 'country' ? text.toUpperCase() : text);
+    if (field.kind !== 'number') return lines;
+    const numbers = lines.map(Number);
+    return numbers.every(Number.isFinite) ? numbers : new ValueError(t('app.enter_number'));
+  };
   return (
-    <TextArea
+    <DraftField
+      at={useDraftPlace()}
       label={t('rules.values')}
       hideLabel
       rows={3}
       hint={t(field.kind === 'country' ? 'rules.hint.countries' : 'rules.hint.lines')}
-      error={isInvalid ? t('app.enter_number') : undefined}
-      value={text}
-      onInput={(now) => {
-        setText(now);
-        const values = read(now);
-        if (values.every((v) => typeof v !== 'number' || Number.isFinite(v))) put(values);
-      }}
+      value={value}
+      format={(values = []) => values.join('\n')}
+      parse={parse}
+      set={(values = []) => put(values)}
     />
   );
 }
 
-/** Returns the text typed for a value. The text is replaced only if the value changes elsewhere. */
-export function useTextDraft<T extends Json>(value: T, text: (value: T) => string, read: (text: string) => Json | undefined): [string, (text: string) => void] {
-  const [draft, setDraft] = useState(() => text(value));
-  const seen = useRef(value);
-  useEffect(() => {
-    if (isEqual(seen.current, value)) return;
-    seen.current = value;
-    const typed = read(draft);
-    if (typed === undefined || !isEqual(typed, value)) setDraft(text(value));
-  }, [value]);
-  return [draft, setDraft];
+/** Returns a place for text that is not valid yet, see DraftField. */
+const useDraftPlace = (): string => `${useContext(ScopeContext)?.id}:${useId()}`;
+
+const formatJSON = (value: Json | undefined): string => JSON.stringify(value, null, 2);
+
+function parseJSON(text: string): Json | ValueError {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return new ValueError(t('rules.invalid_json'));
+  }
 }
 
 /** Shows logic that sentences cannot express, as JSON. Only valid JSON changes it. */
 export function JSONBox({ label, value, onChange, back }: { label: string; value: Json; onChange(value: Json | undefined): void; back?: (() => void) | undefined }) {
-  const [error, setError] = useState('');
-  const read = (text: string): Json | undefined => {
-    try {
-      return JSON.parse(text) as Json;
-    } catch {
-      return undefined;
-    }
-  };
-  const [text, setText] = useTextDraft(value, (v) => JSON.stringify(v, null, 2), read);
-  const type = (now: string) => {
-    setText(now);
-    const typed = read(now);
-    setError(typed === undefined ? t('rules.invalid_json') : '');
-    if (typed !== undefined && !isEqual(typed, value)) onChange(typed);
-  };
+  const rows = Math.min(16, formatJSON(value).split('\n').length + 1);
   return (
     <div class="rule-json">
-      <TextArea label={label} code rows={Math.min(16, text.split('\n').length + 1)} hint={t('rules.hint.json')} error={error || undefined} value={text} onInput={type} />
+      <DraftField at={useDraftPlace()} label={label} code rows={rows} hint={t('rules.hint.json')} value={value} format={formatJSON} parse={parseJSON} set={onChange} />
       <div class="row">
         {back && <Button onClick={back}>{t('rules.show_as_sentence')}</Button>}
         <Button kind="quiet" icon="trash-2" onClick={() => onChange(undefined)}>{t('rules.remove')}</Button>

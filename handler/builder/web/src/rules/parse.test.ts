@@ -82,7 +82,9 @@ function valueOf(f: Field, op: Op, i: number): Json | undefined {
   const some = f.choices.length > 0 ? f.choices.slice(0, 2).map((c) => c.id) : (samples[f.kind] ?? ['3', 'x']);
   const counted = f.kind === 'loose' ? [3, 7] : some;
   const values: { [op in Op]?: Json | undefined } = { oneOf: some, exactly: some, notExactly: some, between: counted, is: some[i], isNot: some[i], has: some[i] };
-  if (['answered', 'unanswered', 'yes', 'notYes'].includes(op)) return undefined;
+  if (['answered', 'unanswered', 'yes', 'notYes', 'whole', 'beforeToday', 'afterToday'].includes(op)) return undefined;
+  if (op === 'matches') return i === 0 ? '[A-Z][a-z]{2}|NL|EUR|[0-9]+' : 'J.*|é😀?';
+  if (op === 'shorter' || op === 'longer') return i + 1;
   return op in values ? values[op] : counted[i];
 }
 
@@ -111,6 +113,15 @@ const groups: Condition[] = [
   { op: 'always' }, { op: 'never' },
 ];
 
+const other = (path: string): Json => ({ var: path });
+/** Comparisons of two answers, also where one is missing. */
+const pairs: Condition[] = (['is', 'isNot', 'below', 'atMost', 'above', 'atLeast'] as const).flatMap((op): Condition[] => [
+  { op, ref: get('answers.age'), value: other('answers.in.ner') }, { op, ref: get('answers.age'), value: other('variables.score') },
+  { op, ref: get('answers.in.ner'), value: other('answers.cv.length') }, { op: 'not', of: { op, ref: get('answers.age'), value: other('hidden.code') } },
+  { op, ref: get('answers.day'), value: other('answers.day') }, ...(op.startsWith('is') ? [{ op, ref: get('answers.name'), value: other('answers.home.city') }, { op, ref: get('answers.land'), value: other('answers.home.country') }] : []),
+]);
+groups.push(...pairs, { op: 'all', of: [pairs[0]!, { op: 'not', of: { op: 'whole', ref: get('answers.age') } }] });
+
 const score = get('variables.score');
 const values: Value[] = [
   { op: 'set', cases: [], value: 3.5 },
@@ -137,6 +148,14 @@ function read(r: Ref, data: Data): Json | undefined {
   return Array.isArray(whole) && r.part === 'length' ? whole.length : typeof whole === 'string' ? undefined : (whole as { [part: string]: Json })[r.part];
 }
 
+/** The day of the submissions, as in the Go test. */
+const today = '2026-11-20';
+
+/** The other answer that a comparison reads, in place of the logic that reads it. */
+function compared(value: Json | undefined, data: Data): Json | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? read(get(value.var as string), data) : value;
+}
+
 function holds(c: Condition, data: Data): boolean {
   switch (c.op) {
     case 'always': return true;
@@ -146,24 +165,33 @@ function holds(c: Condition, data: Data): boolean {
     case 'not': return !holds(c.of, data);
   }
   const answer = read(c.ref, data);
+  const value = compared(c.value, data);
   const list = Array.isArray(c.value) ? c.value : [];
-  const compare = (to: Json | undefined): number => (typeof to === 'number' ? Number(answer) - to : answer! < to! ? -1 : answer === to ? 0 : 1);
+  const compare = (to: Json | undefined): number => (typeof to === 'number' || typeof answer === 'number' ? Number(answer) - Number(to) : answer! < to! ? -1 : answer === to ? 0 : 1);
   if (c.op === 'isNot') return !holds({ ...c, op: 'is' }, data);
   if (c.op === 'notExactly') return !holds({ ...c, op: 'exactly' }, data);
+  if (c.op === 'is' && value !== c.value) return answer === value || (typeof answer === 'number' && value !== undefined && Number(value) === answer);
+  const length = typeof answer === 'string' ? [...answer].length : Array.isArray(answer) ? answer.length : 0;
+  if (c.op === 'shorter') return length < Number(c.value);
   if (answer === undefined) return c.op === 'unanswered' || c.op === 'notYes';
   switch (c.op) {
     case 'answered': return true;
     case 'unanswered': return false;
     case 'yes': return answer === true;
     case 'notYes': return answer !== true;
-    case 'is': return answer === c.value;
+    case 'longer': return length > Number(c.value);
+    case 'matches': return new RegExp(`^(?:${String(c.value)})$`, 'u').test(answer as string);
+    case 'whole': return Number.isInteger(answer);
+    case 'beforeToday': return (answer as string).slice(0, 10) < today;
+    case 'afterToday': return (answer as string).slice(0, 10) > today;
+    case 'is': return answer === value;
     case 'exactly': return isEqual(answer, list);
     case 'oneOf': return list.includes(answer);
     case 'has': return (answer as string | Json[]).includes(c.value as string);
-    case 'below': return compare(c.value) < 0;
-    case 'atMost': return compare(c.value) <= 0;
-    case 'above': return compare(c.value) > 0;
-    case 'atLeast': return compare(c.value) >= 0;
+    case 'below': return value !== undefined && compare(value) < 0;
+    case 'atMost': return value !== undefined && compare(value) <= 0;
+    case 'above': return value !== undefined && compare(value) > 0;
+    case 'atLeast': return value !== undefined && compare(value) >= 0;
     case 'between': return compare(list[0]) >= 0 && compare(list[1]) <= 0;
   }
 }
@@ -229,7 +257,7 @@ test('near-sentences are not said', () => {
     { '==': [{ var: 'other.age' }, 5] }, { in: [q, '5'] }, { in: ['x', ['x']] }, { in: [q, [5, [6]]] }, { '<': [{ var: 'answers.name' }, 'B'] }, { '==': [{ var: 'answers.meals' }, 'lunch'] },
     { in: [{ var: 'answers.meals' }, ['lunch']] }, { '==': [{ var: 'answers.day' }, 'soon'] }, { '==': [{ var: 'answers.pet' }, 'Yes'] },
     { and: [{ '==': [q, 5] }] }, { and: { '==': [q, 5] } }, { and: [{ and: [{ '==': [q, 5] }, { '==': [q, 6] }] }, { '==': [q, 7] }] },
-    { '!': { and: [{ '==': [q, 5] }, { '==': [q, 6] }] } }, { '!': [{ '==': [q, 5] }] }, { '==': [q, { var: 'answers.in.ner' }] }, { or: [true, { '==': [q, 5] }] },
+    { '!': { and: [{ '==': [q, 5] }, { '==': [q, 6] }] } }, { '!': [{ '==': [q, 5] }] }, { '==': [q, { var: 'answers.name' }] }, { '==': [q, { var: ['answers.in.ner'] }] }, { in: [q, { var: 'answers.in.ner' }] }, { '<': [{ var: 'answers.day' }, { var: 'answers.when' }] }, { '==': [{ round: [q, 1] }, q] }, { '==': [{ round: [q] }, { var: 'answers.in.ner' }] }, { '==': [{ round: q }, q] }, { '<=': [{ length: [{ var: 'answers.name' }] }, 3] }, { '<': [{ length: [q] }, 3] }, { '<': [{ days: [{ today: [] }, { var: 'answers.day' }] }, 7] }, { '<': [{ days: [{ var: 'answers.day' }, { today: [] }] }, 0] }, { '<': [{ days: [{ today: {} }, { var: 'answers.day' }] }, 0] }, { match: [{ var: 'answers.name' }, 5] }, { match: [q, 'x'] }, { match: ['x', { var: 'answers.name' }] }, { or: [true, { '==': [q, 5] }] },
     { and: [{ '==': [q, 1] }, { or: [{ '==': [q, 1] }, { and: [{ '==': [q, 1] }, { or: [{ '==': [q, 1] }, { '==': [q, 2] }] }] }] }] },
   ] as Json[]) assert.equal(parseCondition(logic, fields), null, JSON.stringify(logic));
   const v = { var: 'variables.score' };
@@ -253,7 +281,7 @@ function random(seed: number): (n: number) => number {
 }
 
 const atoms: Json[] = [null, true, false, 0, 1, -1.5, '', 'tea', 'answers.age', 'answers.meals', 'answers.pet', 'variables.score', '2026-11-20', [], {}, ['lunch']];
-const names = ['var', 'and', 'or', '!', '!!', '==', '!=', '<', '<=', '>', '>=', 'in', 'if', '+', '-', '*', '/', '===', 'cat', 'to', '__proto__', 'constructor'];
+const names = ['var', 'match', 'length', 'round', 'days', 'today', 'and', 'or', '!', '!!', '==', '!=', '<', '<=', '>', '>=', 'in', 'if', '+', '-', '*', '/', '===', 'cat', 'to', '__proto__', 'constructor'];
 
 function anything(pick: (n: number) => number, depth: number): Json {
   const kind = depth === 0 ? 0 : pick(4);
@@ -310,7 +338,7 @@ test('what is offered is said, and follows the type', () => {
   }
   const offered = (path: string) => `${fields.get(get(path)).kind}: ${ops[fields.get(get(path)).kind].join(' ')}`;
   assert.equal(offered('answers.grid.speed'), 'choice: is isNot oneOf answered unanswered');
-  assert.equal(offered('answers.many.r.1'), 'list: has exactly notExactly answered unanswered');
+  assert.equal(offered('answers.many.r.1'), 'list: has exactly notExactly shorter longer answered unanswered');
   assert.equal(offered('answers.home.country'), 'country: is isNot oneOf answered unanswered');
   assert.equal(offered('answers.home'), 'presence: answered unanswered');
   assert.equal(fields.get(get('answers.home.phone')).kind, 'unknown');
@@ -340,9 +368,9 @@ test('rules read well', () => {
   };
   assert.deepEqual(describeRule(rule, fields, t), [
     'shown when “Pet” is Yes and (“Day” is before 2026-11-20 or “Drink” is other than “TEA” or “MILK” (or is unanswered))',
-    'required when (JSON logic)',
+    'required when custom logic (JSON)',
     'when “Age” is below 18, add 1 to “score”',
-    'set “tier” to (JSON logic)',
+    'set “tier” to custom logic (JSON)',
     'when “Meals” includes “LUNCH”, go to “Terms”; otherwise go to the end',
   ]);
   assert.deepEqual(describeRule('x', fields, t), []);

@@ -3,10 +3,13 @@
 // Parsing and then writing must result in the same JSON value. Otherwise, the parse functions return null, and the
 // editor shows the JSON.
 
-import { isEqual } from '../app/json';
-import { canCompare, ops, pathOf, type Fields, type Json, type Kind, type Op, type Ref } from './fields';
+import { isEqual, isObject } from '../app/json';
+import { areComparable, canCompare, fieldOps, ops, pathOf, type Field, type Fields, type Json, type Kind, type Op, type Ref } from './fields';
 
-/** A comparison with a field. value is missing, a scalar, or (for exactly, oneOf and between) a list. */
+/**
+ * A comparison with a field. value is missing, a scalar, the logic that reads another field, or (for exactly, oneOf and
+ * between) a list.
+ */
 export interface Leaf {
   op: Op;
   ref: Ref;
@@ -48,12 +51,15 @@ export const isRef = (o: Operand): o is Ref => typeof o === 'object';
 
 // Writing.
 
-const varLogic = (r: Ref): Json => ({ var: pathOf(r) });
+export const varLogic = (r: Ref): Json => ({ var: pathOf(r) });
 const operandLogic = (o: Operand): Json => (isRef(o) ? varLogic(o) : o);
 const identityOf = (op: Arithmetic): number => (op === '*' || op === '/' ? 1 : 0);
 
 /** The operators with two operands. The first operand is the field. */
-const binary = { is: '==', isNot: '!=', exactly: '==', notExactly: '!=', oneOf: 'in', below: '<', atMost: '<=', above: '>', atLeast: '>=' } as const;
+const binary = { is: '==', isNot: '!=', exactly: '==', notExactly: '!=', oneOf: 'in', below: '<', atMost: '<=', above: '>', atLeast: '>=', matches: 'match' } as const;
+
+/** The operators that compare a value computed from the field, by the comparison and the computation. */
+const computed: { [operators: string]: Op } = { '==round': 'whole', '<length': 'shorter', '>length': 'longer', '<days': 'beforeToday', '>days': 'afterToday' };
 
 export function conditionLogic(c: Condition): Json {
   switch (c.op) {
@@ -70,6 +76,10 @@ export function conditionLogic(c: Condition): Json {
     case 'yes': return q;
     case 'notYes': return { '!': q };
     case 'has': return { in: [value, q] };
+    case 'whole': return { '==': [{ round: [q] }, q] };
+    case 'shorter': return { '<': [{ length: [q] }, value] };
+    case 'longer': return { '>': [{ length: [q] }, value] };
+    case 'beforeToday': case 'afterToday': return { [c.op === 'beforeToday' ? '<' : '>']: [{ days: [{ today: [] }, q] }, 0] };
     case 'between': return { '<=': [(value as Json[])[0] ?? null, q, (value as Json[])[1] ?? null] };
   }
   return { [binary[c.op]]: [q, value] };
@@ -109,6 +119,25 @@ export function parseNext(next: Json | undefined): Jump[] | null {
     jumps.push(item.if === undefined ? { to: item.to } : { if: item.if, to: item.to });
   }
   return ifLossless(next, jumps, jumpsLogic);
+}
+
+/** A condition that refuses the answer to a block, and the message for the respondent. */
+export interface Check {
+  if: Json; // a condition, or logic that is not parsed
+  say: string;
+}
+
+/** A check that the host does. */
+export interface HostCheck { host: string }
+
+export const isHostCheck = (check: Check | HostCheck): check is HostCheck => 'host' in check;
+
+/** Parses a rule's checks. Returns null if one of them is neither a condition with a message nor a check of the host. */
+export function parseChecks(list: Json | undefined): (Check | HostCheck)[] | null {
+  if (!Array.isArray(list)) return null;
+  const isCheck = (item: Json): boolean => isObject(item) &&
+    (item.if !== undefined && typeof item.say === 'string' ? Object.keys(item).length === 2 : typeof item.host === 'string' && Object.keys(item).length === 1);
+  return list.every(isCheck) ? (list as unknown as (Check | HostCheck)[]) : null;
 }
 
 function ifLossless<T>(logic: Json | undefined, parsed: T | null, write: (parsed: T) => Json): T | null {
@@ -160,14 +189,26 @@ function parseLeaf(logic: Json | undefined, fields: Fields): Leaf | null {
     parsed = parseComparison(name, given, fields);
   }
   if (!parsed) return null;
-  const { kind } = fields.get(parsed.ref);
-  return ops[kind].includes(parsed.op) && canCompare(kind, parsed.op, parsed.value) ? parsed : null;
+  const field = fields.get(parsed.ref);
+  const other = comparedField(parsed, fields);
+  const fits = other ? fieldOps.includes(parsed.op) && areComparable(field, other) : canCompare(field.kind, parsed.op, parsed.value);
+  return fits && ops[field.kind].includes(parsed.op) ? parsed : null;
+}
+
+/** Returns the field that a comparison's value reads, if any. */
+export function comparedField(l: Leaf, fields: Fields): Field | undefined {
+  const ref = parseRef(l.value, fields);
+  return ref && fields.get(ref);
 }
 
 function parseComparison(name: string, args: Json[], fields: Fields): Leaf | undefined {
   const [first, second = null, third] = args;
   const q = parseRef(first, fields);
   if (!q) {
+    const [computation, operands] = splitOperation(first);
+    const op = computed[name + (computation ?? '')];
+    const of = Array.isArray(operands) ? parseRef(operands.at(-1), fields) : undefined;
+    if (op && of) return { op, ref: of, ...((op === 'shorter' || op === 'longer') && { value: second }) };
     const within = parseRef(second, fields);
     if (!within || first === undefined) return undefined;
     if (name === 'in') return { op: 'has', ref: within, value: first };

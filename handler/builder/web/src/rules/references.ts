@@ -1,9 +1,11 @@
-// Renames references to blocks, choices, rows, hidden fields and variables. It walks all of a rule's JsonLogic,
-// including logic that sentences cannot express.
+// Renames references to blocks, choices, rows, hidden fields and variables in rules and texts. It walks all of a rule's
+// JsonLogic, including logic that sentences cannot express.
 
-import { isObject } from '../app/json';
-import type { Block } from '../app/records';
+import { isObject, type Obj } from '../app/json';
+import { allBlocks, type Block } from '../app/records';
+import { insertionsIn } from '../app/text';
 import { fieldsOf, pathOf, type Content, type Fields, type Json } from './fields';
+import { insertedPath } from './insertions';
 
 /** What a reference refers to. */
 export type Target =
@@ -23,14 +25,36 @@ interface Names { [old: string]: string }
 /** Called for each reference. Returns the new name. */
 type Rename = (target: Target) => string;
 
-/** Returns a rule with renamed references, or the same object if nothing changes. */
-export function renameInRule<T extends Json | undefined>(rule: T, renames: Renames, fields: Fields): T {
+function walker(renames: Renames, fields: Fields): RuleWalker {
   return new RuleWalker(fields, (target) => {
     const own = (names: Names | undefined) => (names && Object.hasOwn(names, target.id) ? (names[target.id] as string) : target.id);
     const { blocks, hidden, variables, choices, rows } = renames;
     if ('block' in target) return own((target.kind === 'row' ? rows : choices)?.[target.block]);
     return own({ block: blocks, hidden, variable: variables }[target.kind]);
-  }).rule(rule) as T;
+  });
+}
+
+/** Returns a rule with renamed references, or the same object if nothing changes. */
+export const renameInRule = <T extends Json | undefined>(rule: T, renames: Renames, fields: Fields): T => walker(renames, fields).rule(rule) as T;
+
+/** Returns an object with renamed references in the given text fields, or the same object if nothing changes. */
+export function renameInTexts<T extends Obj>(object: T, names: readonly string[], renames: Renames, fields: Fields): T {
+  const texts = names.flatMap((name) => {
+    const text = object[name];
+    const renamed = typeof text === 'string' ? walker(renames, fields).text(text) : text;
+    return renamed === text ? [] : [[name, renamed] as const];
+  });
+  return texts.length > 0 ? { ...object, ...Object.fromEntries(texts) } : object;
+}
+
+/** Returns a block with renamed references, except in its children, or the same object if nothing changes. */
+export function renameInBlock(block: Block, renames: Renames, fields: Fields): Block {
+  const result = renameInTexts(block as unknown as Obj, ['label', 'description'], renames, fields) as unknown as Block;
+  if (!block.properties) return result;
+  const texts = renameInTexts(block.properties, ['buttonText'], renames, fields);
+  const rule = renameInRule(texts.rule as Json | undefined, renames, fields);
+  const properties = rule === texts.rule ? texts : { ...texts, rule };
+  return properties === block.properties ? result : { ...result, properties };
 }
 
 /** Returns the blocks with renamed references, or the same list if nothing changes. */
@@ -39,9 +63,8 @@ export function renameInBlocks(content: Content, renames: Renames): Block[] {
   const all = (blocks: Block[]): Block[] => {
     const result = blocks.map((b) => {
       const children = b.children && all(b.children);
-      const rule = renameInRule(b.properties?.rule as Json | undefined, renames, fields);
-      if (children === b.children && rule === b.properties?.rule) return b;
-      return { ...b, ...(rule !== undefined && { properties: { ...b.properties, rule } }), ...(children && { children }) };
+      const renamed = renameInBlock(b, renames, fields);
+      return children === b.children ? renamed : { ...renamed, children: children as Block[] };
     });
     return result.every((b, i) => b === blocks[i]) ? blocks : result;
   };
@@ -50,13 +73,10 @@ export function renameInBlocks(content: Content, renames: Renames): Block[] {
 
 /** Returns the number of rules that refer to a target. */
 export function countUsers(content: Content, of: Target): number {
-  const fields = fieldsOf(content);
-  return content.blocks.filter((b) => {
+  const matches = (target: Target): boolean => target.kind === of.kind && target.id === of.id && (!('block' in of) || ('block' in target && target.block === of.block));
+  return allBlocks(content.blocks).filter((b) => {
     let found = false;
-    new RuleWalker(fields, (target) => {
-      found ||= target.kind === of.kind && target.id === of.id && (!('block' in of) || ('block' in target && target.block === of.block));
-      return target.id;
-    }).rule(b.properties?.rule as Json | undefined);
+    new RuleWalker(fieldsOf(content), (target) => ((found ||= matches(target)), target.id)).rule(b.properties?.rule as Json | undefined);
     return found;
   }).length;
 }
@@ -66,7 +86,10 @@ export function mapLogic(rule: Json, change: (logic: Json) => Json): Json {
   if (!isObject(rule)) return rule;
   const result = { ...rule };
   for (const name of ['show', 'require']) if (result[name] !== undefined) result[name] = change(result[name]);
-  if (Array.isArray(result.next)) result.next = result.next.map((jump) => (isObject(jump) && jump.if !== undefined ? { ...jump, if: change(jump.if) } : jump));
+  for (const name of ['next', 'check']) {
+    const list = result[name];
+    if (Array.isArray(list)) result[name] = list.map((item) => (isObject(item) && item.if !== undefined ? { ...item, if: change(item.if) } : item));
+  }
   if (isObject(result.set)) result.set = Object.fromEntries(Object.entries(result.set).map(([name, logic]) => [name, change(logic)]));
   return result;
 }
@@ -84,10 +107,21 @@ class RuleWalker {
           if (name === 'if') return this.logic(value);
           return name === 'to' && typeof value === 'string' && (value !== 'end') ? this.rename({ kind: 'block', id: value }) : value;
         }));
+        case 'check': return this.items(value, (item) => this.members(item, (name, value) =>
+          name === 'if' ? this.logic(value) : name === 'say' && typeof value === 'string' ? this.text(value) : value));
+        case 'choices': return this.members(value, (name, value) => (name === 'by' && typeof value === 'string' ? this.path(value) : value));
         case 'set': return this.members(value, (_, value) => this.logic(value), (name) => this.rename({ kind: 'variable', id: name }));
       }
       return value;
     });
+  }
+
+  /** Renames the fields that a text inserts. */
+  text(text: string): string {
+    return insertionsIn(text).reduceRight((result, { from, to, name }) => {
+      const path = insertedPath(name, this.fields);
+      return path === undefined ? result : result.slice(0, from + 2) + name.replace(path, () => this.path(path)) + result.slice(to - 2);
+    }, text);
   }
 
   /** item is the block whose choices are being iterated. Inside such an iteration, var reads an array item. */
@@ -128,7 +162,7 @@ class RuleWalker {
 
   private path(path: string): string {
     const ref = this.fields.resolve(path);
-    if (!ref) return path;
+    if (!ref || ref.from === 'submission') return path;
     const kinds = { answers: 'block', hidden: 'hidden', variables: 'variable' } as const;
     const id = this.rename({ kind: kinds[ref.from], id: ref.id });
     const rows = ref.from === 'answers' && this.fields.get({ ...ref, part: undefined }).rows;

@@ -17,7 +17,13 @@ const comparisons = ['==', '===', '!=', '!==', 'in', '<', '<=', '>', '>='];
 export function retype(before: Content, after: Content, id: string): RetypeResult {
   const [old, now] = [fieldsOf(before), fieldsOf(after)];
   const [changed, outdated]: [string[], string[]] = [[], []];
-  const blocks = after.blocks.map((block) => {
+  const adaptAll = (blocks: Block[]): Block[] => {
+    const adapted = blocks.map(adaptBlock);
+    return adapted.some((b, i) => b !== blocks[i]) ? adapted : blocks;
+  };
+  const adaptBlock = (original: Block): Block => {
+    const children = original.children && adaptAll(original.children);
+    const block = children === original.children ? original : { ...original, children: children! };
     const rule = block.properties?.rule as Json | undefined;
     let open = false;
     const adapt = (logic: Json): Json => {
@@ -39,8 +45,8 @@ export function retype(before: Content, after: Content, id: string): RetypeResul
     if (!same) changed.push(block.id);
     if (open) outdated.push(block.id);
     return same ? block : { ...block, properties: { ...block.properties, rule: newRule } };
-  });
-  return { blocks: changed.length > 0 ? blocks : after.blocks, changed, outdated };
+  };
+  return { blocks: adaptAll(after.blocks), changed, outdated };
 }
 
 /** Returns the reference to the block's answer in logic, if any. */

@@ -33,9 +33,9 @@ export function IconButton({ label, icon, ...rest }: Omit<ButtonProps, 'children
 }
 
 /** A link that looks like a button. */
-export function LinkButton({ href, icon, kind = 'plain', children, target, download }: { href: string; icon?: IconName; kind?: 'plain' | 'primary' | 'quiet'; children?: ComponentChildren; target?: string; download?: boolean }) {
+export function LinkButton({ href, icon, kind = 'plain', children, download }: { href: string; icon?: IconName; kind?: 'plain' | 'primary' | 'quiet'; children?: ComponentChildren; download?: boolean }) {
   return (
-    <a href={href} target={target} rel={target ? 'noopener' : undefined} download={download} class={`button ${kind}`}>
+    <a href={href} download={download} class={`button ${kind}`}>
       {icon && <Icon name={icon} />}
       {children}
     </a>

@@ -29,7 +29,7 @@ export function Dialog({ title, onClose, children, footer, wide }: Props) {
       const now = document.activeElement;
       dialog.close();
       const next = now && now !== document.body && !dialog.contains(now) ? now : previous;
-      if (next instanceof HTMLElement) next.focus();
+      if (next instanceof HTMLElement && next !== document.activeElement) next.focus(); // a frame would lose its own focus
       if (document.activeElement === document.body) document.getElementById('main')?.focus(); // the element was removed or disabled
     };
   }, []);

@@ -17,7 +17,7 @@ export function Field({ label, hideLabel, hint, error, children }: FieldProps & 
   const describedBy = [hint ? id + 'h' : '', error ? id + 'f' : ''].filter(Boolean).join(' ');
   return (
     <div class={error ? 'field wrong' : 'field'}>
-      <label for={id} class={hideLabel ? 'unseen' : undefined}>{label}</label>
+      <label id={id + 'l'} for={id} class={hideLabel ? 'unseen' : undefined} onClick={() => document.getElementById(id)?.focus()}>{label}</label>
       {children({ id, 'aria-describedby': describedBy || undefined, 'aria-invalid': error ? true : undefined })}
       {hint && <p class="hint" id={id + 'h'}>{hint}</p>}
       {error && <p class="fault" id={id + 'f'}>{error}</p>}
@@ -28,11 +28,8 @@ export function Field({ label, hideLabel, hint, error, children }: FieldProps & 
 /** The native attributes that controls accept. */
 interface NativeProps {
   placeholder?: string | undefined;
-  disabled?: boolean | undefined;
-  readOnly?: boolean | undefined;
   maxLength?: number | undefined;
   onBlur?(event: FocusEvent): void;
-  onFocus?(event: FocusEvent): void;
   onKeyDown?(event: KeyboardEvent): void;
 }
 
@@ -40,17 +37,15 @@ interface TextFieldProps extends FieldProps, NativeProps {
   value: string;
   onInput(value: string): void;
   type?: 'text' | 'search' | 'email' | 'url' | 'tel' | 'date' | 'time' | 'datetime-local';
-  list?: string;
-  inputRef?: { current: HTMLInputElement | null };
 }
 
 // Without a maximum, browsers accept years with six digits.
 const maxDates: Record<string, string> = { date: '9999-12-31', 'datetime-local': '9999-12-31T23:59:59' };
 
-export function TextField({ label, hideLabel, hint, error, value, onInput, type = 'text', inputRef, ...rest }: TextFieldProps) {
+export function TextField({ label, hideLabel, hint, error, value, onInput, type = 'text', ...rest }: TextFieldProps) {
   return (
     <Field label={label} hideLabel={hideLabel} hint={hint} error={error}>
-      {(ids) => <input dir="auto" {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} max={maxDates[type]} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
+      {(ids) => <input dir="auto" {...rest} {...ids} class="input" type={type as 'text'} max={maxDates[type]} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
     </Field>
   );
 }
@@ -108,11 +103,11 @@ export function NumberField({ label, hideLabel, hint, error, value, onInput, ste
   );
 }
 
-export function Select({ label, hideLabel, hint, error, value, options, onChange, disabled }: FieldProps & { value: string; options: readonly (readonly [value: string, text: string])[]; onChange(value: string): void; disabled?: boolean }) {
+export function Select({ label, hideLabel, hint, error, value, options, onChange }: FieldProps & { value: string; options: readonly (readonly [value: string, text: string])[]; onChange(value: string): void }) {
   return (
     <Field label={label} hideLabel={hideLabel} hint={hint} error={error}>
       {(ids) => (
-        <select {...ids} class="input" value={value} disabled={disabled} onChange={(e) => onChange(e.currentTarget.value)}>
+        <select {...ids} class="input" value={value} onChange={(e) => onChange(e.currentTarget.value)}>
           {options.map(([v, text]) => (
             <option key={v} value={v} dir="auto">{text}</option>
           ))}
@@ -122,11 +117,11 @@ export function Select({ label, hideLabel, hint, error, value, options, onChange
   );
 }
 
-export function Switch({ label, hint, error, value, onChange, disabled }: FieldProps & { value: boolean; onChange(value: boolean): void; disabled?: boolean }) {
+export function Switch({ label, hint, error, value, onChange }: FieldProps & { value: boolean; onChange(value: boolean): void }) {
   const id = useId();
   return (
     <div class={error ? 'field switch wrong' : 'field switch'}>
-      <input id={id} type="checkbox" role="switch" checked={value} disabled={disabled} aria-describedby={hint || error ? id + 'h' : undefined} onChange={(e) => onChange(e.currentTarget.checked)} />
+      <input id={id} type="checkbox" role="switch" checked={value} aria-describedby={hint || error ? id + 'h' : undefined} onChange={(e) => onChange(e.currentTarget.checked)} />
       <label for={id}>{label}</label>
       {(hint || error) && <p class={error ? 'fault' : 'hint'} id={id + 'h'}>{error ?? hint}</p>}
     </div>

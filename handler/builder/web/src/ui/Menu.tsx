@@ -1,11 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { can } from '../app/config';
 import { Button, type ButtonProps } from './Button';
 import { Icon, type IconName } from './Icon';
 
 export interface MenuItem {
   label: string;
   icon?: IconName;
+  /** The scope that the user needs. Without it, the item is omitted. */
+  scope?: string;
   danger?: boolean;
   disabled?: boolean;
   /** Whether a line separates it from the previous item. */
@@ -15,8 +18,9 @@ export interface MenuItem {
   download?: boolean;
 }
 
-/** A button that opens a menu with keyboard support. label names a button without text. */
-export function Menu({ items, label, children, ...button }: { items: MenuItem[]; label?: string; children?: ComponentChildren } & Omit<ButtonProps, 'children'>) {
+/** A button that opens a menu with keyboard support, or nothing if the user can use none of the items. label names a button without text. */
+export function Menu({ items: all, label, children, ...button }: { items: MenuItem[]; label?: string; children?: ComponentChildren } & Omit<ButtonProps, 'children'>) {
+  const items = all.filter(({ scope }) => !scope || can(scope));
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
@@ -43,6 +47,7 @@ export function Menu({ items, label, children, ...button }: { items: MenuItem[];
     e.preventDefault();
     e.stopPropagation();
   };
+  if (items.length === 0) return null;
   return (
     <div class="menu-root">
       <Button
@@ -59,7 +64,7 @@ export function Menu({ items, label, children, ...button }: { items: MenuItem[];
       </Button>
       {open && (
         <div class="menu" role="menu" aria-label={label} ref={box} onKeyDown={handleKey}>
-          {items.map((item) => {
+          {items.map((item, i) => {
             const inner = (
               <>
                 {item.icon && <Icon name={item.icon} />}
@@ -73,11 +78,11 @@ export function Menu({ items, label, children, ...button }: { items: MenuItem[];
               'aria-disabled': item.disabled || undefined,
             };
             return item.href ? (
-              <a key={item.label} {...shared} href={item.href} download={item.download || undefined} onClick={() => setOpen(false)}>
+              <a key={i} {...shared} href={item.href} download={item.download || undefined} onClick={() => setOpen(false)}>
                 {inner}
               </a>
             ) : (
-              <button key={item.label} type="button" {...shared} onClick={() => !item.disabled && (close(), item.run?.())}>
+              <button key={i} type="button" {...shared} onClick={() => !item.disabled && (close(), item.run?.())}>
                 {inner}
               </button>
             );

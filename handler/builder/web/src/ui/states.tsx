@@ -36,12 +36,16 @@ export function errorText(error: unknown): string {
   return error.details.length > 0 ? error.details.map((d) => d.message).join(' ') : error.message;
 }
 
+/** Reports whether an error means that something does not exist, or that the user has no access to it. */
+export const isMissing = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
+
+/** Shows an error. The button retry is omitted if trying again cannot help. */
 export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => void }) {
   return (
     <div class="notice bad" role="alert">
       <Icon name="circle-alert" />
       <span>{errorText(error)}</span>
-      {retry && <Button onClick={retry}>{t('app.try_again')}</Button>}
+      {retry && !isMissing(error) && <Button onClick={retry}>{t('app.try_again')}</Button>}
     </div>
   );
 }
@@ -63,6 +67,17 @@ export function useDocumentEvent<K extends keyof DocumentEventMap>(type: K, run:
     document.addEventListener(type, listener);
     return () => document.removeEventListener(type, listener);
   }, [type]);
+}
+
+/** Calls run when the user returns to the page. The result stops this. */
+export function onReturn(run: () => void): () => void {
+  const listener = () => document.visibilityState === 'visible' && run();
+  addEventListener('focus', listener);
+  document.addEventListener('visibilitychange', listener);
+  return () => {
+    removeEventListener('focus', listener);
+    document.removeEventListener('visibilitychange', listener);
+  };
 }
 
 /** Moves the focus to the page if new content removed the focused element. */
@@ -148,6 +163,9 @@ export function showToast(text: string, undo?: () => void): void {
   toast.value = { text, undo };
   toastTimer = setTimeout(() => (toast.value = undefined), 8000);
 }
+
+/** Waits for an action. If it fails, a message says why. */
+export const attempt = (action: Promise<unknown>): Promise<void> => action.then(() => undefined, (error: unknown) => showToast(errorText(error)));
 
 /** Hides a message with an undo button, because the undo no longer works. */
 export function dismissUndo(): void {

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { api, ApiError, builderApi } from '../app/api';
+import { can } from '../app/config';
 import { formatDateTime, formatNumber, t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import { FormDialog, Dialog } from '../ui/Dialog';
@@ -56,10 +57,10 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
       {!hook.enabled && <p class="notice"><Icon name="pause" /> {t('webhooks.disabled_hint')}</p>}
       <div class="row">
         <h3>{t('webhooks.deliveries')}</h3>
-        <span class="push row">
+        {can('webhooks:write') && <span class="push row">
           <Button icon="rotate-ccw" disabled={!hook.enabled} onClick={() => (openDialog.value = 'failed')}>{t('webhooks.resend_failed')}</Button>
           <Button icon="send" disabled={!hook.enabled} busy={busy.value === 'test'} onClick={test}>{t('webhooks.send_test')}</Button>
-        </span>
+        </span>}
       </div>
       <div role="status">
         {request && !result && (isPending
@@ -73,7 +74,7 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
       </div>
       {log.error !== undefined && <ErrorNotice error={log.error} retry={log.reload} />}
       {log.loading && !list && <Loading />}
-      {list?.length === 0 && <Empty icon="inbox" title={t('webhooks.no_deliveries')}><p>{t('webhooks.no_deliveries_text')}</p></Empty>}
+      {list?.length === 0 && <Empty icon="inbox" title={t('webhooks.no_deliveries')}>{can('webhooks:write') && <p>{t('webhooks.no_deliveries_text')}</p>}</Empty>}
       {list && list.length > 0 && (
         <ol class="hook-log">
           {list.map((d) => (
@@ -91,8 +92,8 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
                 {d.error !== 'expired' && <span>{t('webhooks.duration', { ms: formatNumber(d.duration_ms) })}</span>}
               </span>
               <span class="hook-do">
-                <IconButton icon="eye" label={t('webhooks.show_payload')} onClick={() => (openDialog.value = d)} />
-                <IconButton icon="rotate-ccw" label={t('webhooks.resend')} disabled={!hook.enabled} busy={busy.value === d.id} onClick={() => void send(d.id, `/deliveries/${d.id}/redeliver`, d.event_id)} />
+                {can('submissions:read') && <IconButton icon="eye" label={t('webhooks.show_payload')} onClick={() => (openDialog.value = d)} />}
+                {can('webhooks:write') && <IconButton icon="rotate-ccw" label={t('webhooks.resend')} disabled={!hook.enabled} busy={busy.value === d.id} onClick={() => void send(d.id, `/deliveries/${d.id}/redeliver`, d.event_id)} />}
               </span>
             </li>
           ))}

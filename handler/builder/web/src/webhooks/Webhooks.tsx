@@ -1,25 +1,26 @@
 import { useSignal } from '@preact/signals';
 import { api, builderApi } from '../app/api';
+import { can } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { FormSummary } from '../app/records';
 import { navigate, href } from '../app/router';
 import { formatRelativeTime, formatDateTime, t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
 import { FormDialog, ConfirmDialog } from '../ui/Dialog';
-import { Select, TextField } from '../ui/Field';
+import { Select, Switch, TextField } from '../ui/Field';
 import { Icon } from '../ui/Icon';
 import { Menu } from '../ui/Menu';
-import { Empty, ErrorNotice, Loading, errorText, showToast, useLoaded } from '../ui/states';
+import { Empty, ErrorNotice, isMissing, Loading, errorText, showToast, useLoaded } from '../ui/states';
 import { CopyField } from '../editor/Share';
 import { DeliveryLog } from './Log';
 
 export interface Hook {
   id: string;
-  form_id: string;
   url: string;
   enabled: boolean;
   has_secret: boolean;
-  created_at: string;
+  form_details: boolean;
+  updates: boolean;
 }
 
 export interface Paused {
@@ -50,23 +51,24 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
     showToast(t(enabled ? 'webhooks.enabled' : 'webhooks.disabled'));
     hooks.reload();
   };
+  const editable = can('webhooks:write');
   const actions = (hook: Hook) => (
     <Menu
       icon="ellipsis"
       kind="quiet"
       label={t('webhooks.actions_of', { url: hook.url })}
       items={[
-        { label: t('webhooks.edit'), icon: 'pencil', run: () => setDialog({ kind: 'write', hook }) },
+        { label: t('webhooks.edit'), scope: 'webhooks:write', icon: 'pencil', run: () => setDialog({ kind: 'write', hook }) },
         hook.enabled
-          ? { label: t('webhooks.disable'), icon: 'pause', run: () => setDialog({ kind: 'off', hook }) }
-          : { label: t('webhooks.enable'), icon: 'play', run: () => void set(hook, true).catch((e: unknown) => showToast(errorText(e))) },
-        { label: t('webhooks.delete'), icon: 'trash-2', danger: true, separated: true, run: () => setDialog({ kind: 'delete', hook }) },
+          ? { label: t('webhooks.disable'), scope: 'webhooks:write', icon: 'pause', run: () => setDialog({ kind: 'off', hook }) }
+          : { label: t('webhooks.enable'), scope: 'webhooks:write', icon: 'play', run: () => void set(hook, true).catch((e: unknown) => showToast(errorText(e))) },
+        { label: t('webhooks.delete'), scope: 'webhooks:write', icon: 'trash-2', danger: true, separated: true, run: () => setDialog({ kind: 'delete', hook }) },
       ]}
     />
   );
   const dialog = openDialog.value;
   return (
-    <Frame form={form} workspace={summary.value?.workspace_id} title={summary.value?.name ?? ''}>
+    <Frame form={isMissing(summary.error) ? undefined : form} workspace={summary.value?.workspace_id} title={summary.value?.name ?? ''}>
       {summary.error !== undefined && <ErrorNotice error={summary.error} retry={summary.reload} />}
       {hooks.error !== undefined && summary.error === undefined && <ErrorNotice error={hooks.error} retry={hooks.reload} />}
       {hooks.loading && !loaded && <Loading />}
@@ -78,12 +80,12 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
               <h2>{t('webhooks.title')}</h2>
               <p class="muted">{t('webhooks.intro')}</p>
             </div>
-            {loaded.list.length > 0 && <Button class="push" kind="primary" icon="plus" onClick={() => setDialog({ kind: 'write' })}>{t('webhooks.add')}</Button>}
+            {loaded.list.length > 0 && editable && <Button class="push" kind="primary" icon="plus" onClick={() => setDialog({ kind: 'write' })}>{t('webhooks.add')}</Button>}
           </div>
           {loaded.list.length === 0 && (
             <Empty icon="webhook" title={t('webhooks.none')}>
               <p>{t('webhooks.none_text')}</p>
-              <Button kind="primary" icon="plus" onClick={() => setDialog({ kind: 'write' })}>{t('webhooks.add')}</Button>
+              {editable && <Button kind="primary" icon="plus" onClick={() => setDialog({ kind: 'write' })}>{t('webhooks.add')}</Button>}
             </Empty>
           )}
           <ul class="hooks">
@@ -156,7 +158,7 @@ export function PauseNote({ paused, busy, onTry }: { paused: Paused; busy: boole
         {t('webhooks.paused_' + paused.reason, { n: paused.failures, since: formatDateTime(paused.failing_since) })}{' '}
         {soon ? t('webhooks.paused_soon') : t('webhooks.paused_until', { at: formatDateTime(paused.paused_until) })}
       </span>
-      <Button icon="send" busy={busy} onClick={onTry}>{t('webhooks.retry_now')}</Button>
+      {can('webhooks:write') && <Button icon="send" busy={busy} onClick={onTry}>{t('webhooks.retry_now')}</Button>}
     </div>
   );
 }
@@ -169,13 +171,18 @@ function WebhookDialog({ form, hook, onClose, onSaved }: { form: string; hook?: 
   const url = useSignal(hook?.url ?? '');
   const signing = useSignal<'keep' | 'none' | 'new'>(hook?.has_secret ? 'keep' : 'none');
   const secret = useSignal('');
+  const details = useSignal(hook?.form_details ?? false);
+  const updates = useSignal(hook?.updates ?? false);
+  const created = useSignal(hook?.id);
   const save = async () => {
     const body: Record<string, unknown> = {};
     if (url.value.trim() !== hook?.url) body.url = url.value.trim();
     if (signing.value === 'new') body.signing_secret = secret.value;
     if (signing.value === 'none' && hook?.has_secret) body.signing_secret = null;
-    if (!hook) await api('/webhooks', { body: { ...body, form_id: form } });
-    else if (Object.keys(body).length > 0) await api('/webhooks/' + hook.id, { method: 'PATCH', body });
+    if (created.value === undefined) created.value = (await api<Hook>('/webhooks', { body: { ...body, form_id: form } })).body.id;
+    else if (Object.keys(body).length > 0) await api('/webhooks/' + created.value, { method: 'PATCH', body });
+    if (details.value !== (hook?.form_details ?? false) || updates.value !== (hook?.updates ?? false))
+      await builderApi(`/webhooks/${created.value}/events`, { method: 'PUT', body: { form_details: details.value, updates: updates.value } });
     onSaved();
   };
   const chooseSigning = (way: string) => {
@@ -194,7 +201,9 @@ function WebhookDialog({ form, hook, onClose, onSaved }: { form: string; hook?: 
             options={(hook?.has_secret ? (['keep', 'new', 'none'] as const) : (['none', 'new'] as const)).map((way) => [way, t('webhooks.signing_' + way)] as const)}
             onChange={chooseSigning}
           />
-          {signing.value === 'new' && <CopyField label={t('webhooks.secret')} hint={t('webhooks.secret_hint')} error={at('/signing_secret')} value={secret.value} onInput={(v) => (secret.value = v)} />}
+          {signing.value === 'new' && <CopyField label={t('webhooks.secret')} hint={t('webhooks.secret_hint') + (hook?.has_secret ? ' ' + t('webhooks.secret_replaces') : '')} error={at('/signing_secret')} value={secret.value} onInput={(v) => (secret.value = v)} />}
+          <Switch label={t('webhooks.form_details')} hint={t('webhooks.form_details_hint')} value={details.value} onChange={(v) => (details.value = v)} />
+          <Switch label={t('webhooks.updates')} hint={t('webhooks.updates_hint')} value={updates.value} onChange={(v) => (updates.value = v)} />
         </>
       )}
     </FormDialog>
