@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -109,6 +110,15 @@ func (a *accounts) session(ctx context.Context, token string) (account, error) {
 		return account{}, errNoSession
 	}
 	return found, err
+}
+
+// current returns the account that is signed in. Without one, it returns http.ErrNoCookie or errNoSession.
+func (a *accounts) current(r *http.Request) (account, error) {
+	c, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return account{}, err
+	}
+	return a.session(r.Context(), c.Value)
 }
 
 func (a *accounts) signOut(ctx context.Context, token string) error {

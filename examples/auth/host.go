@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/formsvc/formsvc"
@@ -14,6 +15,7 @@ import (
 	"github.com/formsvc/formsvc/handler/docs"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 // basePath is where the product has the API. Links and the description follow it.
@@ -30,34 +32,42 @@ type host struct {
 }
 
 // newHost puts the product together. Nothing runs before serve.
-func newHost(a *accounts, store storage.Storage, logger *slog.Logger, opts ...formsvc.Option) (*host, error) {
-	keys := &resolver{accounts: a}
+func newHost(a *accounts, store storage.Storage, m *mailer, hooks webhooks.Config, logger *slog.Logger, opts ...formsvc.Option) (*host, error) {
+	keys, customers := &resolver{accounts: a}, directory{a.pool}
+	hooks.Local = map[string]http.Handler{"mail": m}
 	service, err := formsvc.New(append([]formsvc.Option{
 		formsvc.WithStorage(store),
 		formsvc.WithBasePath(basePath),
 		formsvc.WithKeyResolver(keys),
 		formsvc.WithCredential(credential),
 		formsvc.WithLogger(logger),
+		formsvc.WithWebhookConfig(hooks),
+		formsvc.WithChoices("customers", "Customers", customers),
+		formsvc.WithCheck("customer_number", "Customer number", customers.checkNumber),
 	}, opts...)...)
 	if err != nil {
 		return nil, err
 	}
-	keys.service = service
+	keys.service, m.service = service, service
 
 	pages, err := formpage.New(service, formpage.Config{
 		// A product keeps its secret, and all of its processes have the same one.
 		Secret: []byte(rand.Text()), Logger: logger,
+		Respondent: func(r *http.Request, _ formsvc.PublicForm) (id, displayName string, err error) {
+			account, err := a.current(r)
+			if errors.Is(err, http.ErrNoCookie) || errors.Is(err, errNoSession) {
+				return "", "", nil // anyone can answer forms
+			}
+			return strconv.FormatInt(account.ID, 10), account.Name, err
+		},
+		SignIn: http.RedirectHandler("/login", http.StatusSeeOther),
 	})
 	if err != nil {
 		return nil, err
 	}
 	owners, err := builder.New(service, builder.Config{
 		User: func(r *http.Request) (formsvc.ID, error) {
-			c, err := r.Cookie(sessionCookie)
-			if err != nil {
-				return formsvc.ID{}, err
-			}
-			account, err := a.session(r.Context(), c.Value)
+			account, err := a.current(r)
 			return account.user().ID, err
 		},
 		SignIn: http.RedirectHandler("/login", http.StatusSeeOther),

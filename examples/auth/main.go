@@ -5,7 +5,7 @@
 //	go run ./examples/auth -database-url postgres://localhost/product
 //
 // Read host.go first: it combines all parts. accounts.go is the product without formsvc. resolver.go
-// connects its sessions with formsvc. pages.go contains the product's pages, and metrics.go its middleware.
+// connects its sessions with formsvc. directory.go offers its customers as choices in forms, and mail.go sends email about responses. pages.go contains the product's pages, and metrics.go its middleware.
 //
 // # Cross-site requests
 //
@@ -35,14 +35,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/storage/postgres"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on (port 0 picks a free port)")
+	mailServer := flag.String("smtp", "127.0.0.1:25", "address of the SMTP server for mails about responses")
 	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "URL of the product's PostgreSQL database")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *addr, *database)
+	err := run(ctx, *addr, *database, *mailServer)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "auth:", err)
@@ -50,7 +52,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, addr, database string) error {
+func run(ctx context.Context, addr, database, mailServer string) error {
 	if database == "" {
 		return errors.New("-database-url is required")
 	}
@@ -63,15 +65,19 @@ func run(ctx context.Context, addr, database string) error {
 		return err
 	}
 	accounts := &accounts{pool: pool, now: time.Now, rounds: 600_000}
-	if err := accounts.migrate(ctx); err != nil {
+	if err := errors.Join(accounts.migrate(ctx), directory{pool}.migrate(ctx)); err != nil {
 		return err
 	}
 	if err := accounts.register(ctx, "ann@example.com", "Ann", "correct horse"); err != nil && !errors.Is(err, errTaken) {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	h, err := newHost(accounts, postgres.New(pool), logger)
+	m := &mailer{server: mailServer, from: "forms@example.com", accounts: accounts}
+	h, err := newHost(accounts, postgres.New(pool), m, webhooks.Config{}, logger)
 	if err != nil {
+		return err
+	}
+	if err := m.register(ctx); err != nil {
 		return err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)

@@ -28,7 +28,8 @@ import (
 // product is the running example.
 type product struct {
 	*host
-	url string
+	mail *mailer
+	url  string
 }
 
 func start(t *testing.T) product {
@@ -39,15 +40,16 @@ func start(t *testing.T) product {
 	expect.NoError(t, postgres.Migrate(t.Context(), pool, schema))
 	accounts := &accounts{pool: pool, now: time.Now, rounds: 1000}
 	expect.NoError(t, accounts.migrate(t.Context()))
+	expect.NoError(t, directory{pool}.migrate(t.Context()))
 	for _, name := range []string{"Ann", "Bob"} {
 		expect.NoError(t, accounts.register(t.Context(), strings.ToLower(name)+"@example.com", name, "correct horse"))
 	}
-	h, err := newHost(accounts, postgres.New(pool, schema), slog.New(slog.DiscardHandler), formsvc.WithoutRateLimit(),
-		formsvc.WithWebhookConfig(webhooks.Config{Resolver: dialguard.Names{}}))
+	m := &mailer{from: "forms@example.com", accounts: accounts}
+	h, err := newHost(accounts, postgres.New(pool, schema), m, webhooks.Config{Resolver: dialguard.Names{}}, slog.New(slog.DiscardHandler), formsvc.WithoutRateLimit())
 	expect.NoError(t, err)
 	server := httptest.NewServer(h.routes)
 	t.Cleanup(server.Close)
-	return product{h, server.URL}
+	return product{h, m, server.URL}
 }
 
 // browser keeps cookies.
@@ -246,4 +248,28 @@ func TestTheOwnersPagesAreBehindTheSession(t *testing.T) {
 	expect.That(t, status == http.StatusOK && strings.Contains(page, "<h1>Sign in</h1>"), "nobody: %d %s", status, page)
 	status, _ = nobody.send(http.MethodGet, "/forms/-/v1/workspaces", "", "")
 	expect.That(t, status == http.StatusUnauthorized, "nobody's script: %d", status)
+}
+
+// Forms know the session's user. Everyone else answers without one, unless the form accepts one response per person.
+func TestFormsKnowWhoIsAnswering(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	ann, nobody := p.browser(t), p.browser(t)
+	ann.signIn("ann")
+	workspace := expect.Must(p.service.CreateWorkspace(t.Context(), account{ID: 1}.user().ID, "W"))
+	client := p.service.As(account{ID: 1}.user().ID)
+	publish := func(settings string) string {
+		d := formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text"}]`), Settings: json.RawMessage(settings)}
+		form := expect.Must(client.CreateForm(t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "F", Type: "MULTI", Definition: d}))
+		return "/f/" + expect.Must(client.PublishForm(t.Context(), form.ID)).PublicID
+	}
+	once, open := publish(`{"onePerRespondent":true}`), publish(`{}`)
+	status, page := ann.send(http.MethodGet, once, "", "")
+	expect.That(t, status == http.StatusOK && strings.Contains(page, "Answering as \u2068Ann\u2069"), "ann: %d %s", status, page)
+	status, page = nobody.send(http.MethodGet, once, "", "")
+	expect.That(t, status == http.StatusUnauthorized && strings.Contains(page, "sign-in=1"), "nobody: %d %s", status, page)
+	status, page = nobody.send(http.MethodGet, once+"?sign-in=1", "", "")
+	expect.That(t, status == http.StatusOK && strings.Contains(page, "<h1>Sign in</h1>"), "signing in: %d %s", status, page)
+	status, page = nobody.send(http.MethodGet, open, "", "")
+	expect.That(t, status == http.StatusOK && !strings.Contains(page, "Answering as"), "nobody, another form: %d %s", status, page)
 }

@@ -39,12 +39,9 @@ func (h *host) fail(w http.ResponseWriter, err error) {
 // signedIn returns the account of the request's session. Without one it sends the
 // browser to the login page and returns false.
 func (h *host) signedIn(w http.ResponseWriter, r *http.Request) (account, bool) {
-	c, err := r.Cookie(sessionCookie)
+	a, err := h.accounts.current(r)
 	if err == nil {
-		var a account
-		if a, err = h.accounts.session(r.Context(), c.Value); err == nil {
-			return a, true
-		}
+		return a, true
 	}
 	if !errors.Is(err, http.ErrNoCookie) && !errors.Is(err, errNoSession) {
 		h.fail(w, err)

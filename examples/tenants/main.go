@@ -60,7 +60,7 @@ func run(ctx context.Context, addr, database string, together bool) error {
 	}
 	defer limit.Close(context.WithoutCancel(ctx)) // memory has nothing to lose
 	// The product has its own way to know who sends a token. Here Ann works at both.
-	signedIn := sessions{"acme-1": {"acme", "1"}, "globex-1": {"globex", "1"}}
+	signedIn := sessions{"acme-1": {Tenant: "acme", Sub: "1"}, "globex-1": {Tenant: "globex", Sub: "1"}}
 	names := []string{"acme", "globex"}
 	way := oneEach
 	if together {

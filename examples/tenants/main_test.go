@@ -22,7 +22,8 @@ import (
 const budget = 8
 
 // Two tenants whose users have one id: nothing of theirs meets, in both ways.
-var users = sessions{"a": {"acme", "1"}, "g": {"globex", "1"}}
+// Another session of the first user can only read.
+var users = sessions{"a": {Tenant: "acme", Sub: "1"}, "g": {Tenant: "globex", Sub: "1"}, "r": {Tenant: "acme", Sub: "1", ReadOnly: true}}
 
 type way struct {
 	name string
@@ -93,6 +94,37 @@ func tenantsDoNotMeet(t *testing.T, way way, open opener) {
 			t.Errorf("a session of globex gets %d at acme's path", w.Code)
 		}
 	}
+
+	// The API and the builder grant the same scopes, and the builder offers no CSS and no frames.
+	click := func(tenant, token, method, path, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, h.prefix(tenant)+"/forms"+path, strings.NewReader(body))
+		r.AddCookie(&http.Cookie{Name: "session", Value: token})
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.routes.ServeHTTP(w, r)
+		return w
+	}
+	form := func(definition string) string {
+		return `{"name":"x","workspace_id":"` + made.ID + `","definition":` + definition + `}`
+	}
+	for _, c := range []struct {
+		tenant, token, method, path, body string
+		status                            int
+	}{
+		{"acme", "a", http.MethodGet, "/w/" + made.ID, "", http.StatusOK},
+		{"acme", "r", http.MethodGet, "/w/" + made.ID, "", http.StatusOK},
+		{"acme", "r", http.MethodGet, "/w/" + made.ID + "/trash", "", http.StatusForbidden},
+		{"acme", "r", http.MethodPost, "/-/v1/forms", form(`{}`), http.StatusForbidden},
+		{"acme", "a", http.MethodPost, "/-/v1/forms", form(`{}`), http.StatusCreated},
+		{"acme", "a", http.MethodPost, "/-/v1/forms", form(`{"theme":{"customCss":".a{}"}}`), http.StatusUnprocessableEntity},
+		{"acme", "a", http.MethodPost, "/-/v1/forms", form(`{"blocks":[{"id":"e","type":"embed"}]}`), http.StatusUnprocessableEntity},
+		{"globex", "g", http.MethodPost, "/-/v1/forms", form(`{}`), http.StatusNotFound},
+	} {
+		w := click(c.tenant, c.token, c.method, c.path, c.body)
+		expect.That(t, w.Code == c.status, "%s %s by %s: %d %s, want %d", c.method, c.path, c.token, w.Code, w.Body, c.status)
+	}
+	w = send("acme", "r", http.MethodPost, "/forms", form(`{}`))
+	expect.That(t, w.Code == http.StatusForbidden, "the API lets a reader create a form: %d %s", w.Code, w.Body)
 
 	// One user uses up all calls, and the other user still has calls left.
 	var last int

@@ -4,15 +4,23 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/builder"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // session is who sends a token: a user of a tenant. Sub is unique within its tenant only.
-type session struct{ Tenant, Sub string }
+type session struct {
+	Tenant, Sub string
+	ReadOnly    bool // whether the user can only read
+}
 
 // sessions are the product's, by token.
 type sessions map[string]session
@@ -25,9 +33,11 @@ func (s session) name() string { return s.Tenant + "/" + s.Sub }
 // limiter counts by KeyID, and what a user owns is found by UserID. In one service for all
 // tenants, two whose users have one Sub would share both.
 func (s session) principal() formsvc.Principal {
-	return formsvc.Principal{
-		KeyID: s.name(), UserID: formsvc.UserIDFrom(s.name()), Name: s.Sub, Scopes: formsvc.Scopes(),
+	scopes := formsvc.Scopes()
+	if s.ReadOnly {
+		scopes = slices.DeleteFunc(scopes, func(s formsvc.Scope) bool { return strings.HasSuffix(string(s), ":write") })
 	}
+	return formsvc.Principal{KeyID: s.name(), UserID: formsvc.UserIDFrom(s.name()), Name: s.Sub, Scopes: scopes}
 }
 
 // resolver knows the sessions of one tenant, or with an empty tenant the sessions of
@@ -51,6 +61,53 @@ type host struct {
 	routes   *http.ServeMux
 	services []*formsvc.Service
 	prefix   func(tenant string) string // of the tenant's paths
+}
+
+// mount adds a service's API, form pages and builder below a prefix. The API and the builder grant the same scopes. The
+// form pages of all tenants have one origin, so no tenant may run its own CSS, or show pages of other hosts in its forms.
+func (h *host) mount(service *formsvc.Service, prefix string, known resolver) error {
+	h.services = append(h.services, service)
+	pages, err := formpage.New(service, formpage.Config{BasePath: prefix + "/f", Secret: []byte("of all processes, 16 bytes or more")})
+	if err != nil {
+		return err
+	}
+	principal := func(r *http.Request) (formsvc.Principal, error) {
+		cookie, err := r.Cookie("session")
+		if err != nil {
+			return formsvc.Principal{}, err
+		}
+		return known.ResolveKey(r.Context(), cookie.Value)
+	}
+	owners, err := builder.New(service, builder.Config{
+		BasePath: prefix + "/forms",
+		Pages:    pages,
+		User: func(r *http.Request) (formsvc.ID, error) {
+			p, err := principal(r)
+			return p.UserID, err
+		},
+		Scopes: func(r *http.Request, _, _ formsvc.ID) ([]formsvc.Scope, error) {
+			p, err := principal(r)
+			return p.Scopes, err
+		},
+		Offer: builder.Offer{NoCustomCSS: true, BlockTypes: safeBlockTypes()},
+	})
+	if err != nil {
+		return err
+	}
+	h.routes.Handle(prefix+"/v1/", service)
+	h.routes.Handle(prefix+"/f/", pages)
+	h.routes.Handle(prefix+"/forms/", owners)
+	return nil
+}
+
+// safeBlockTypes are all types of blocks that show nothing from other hosts.
+func safeBlockTypes() (types []string) {
+	for b := range schema.BlockTypes() {
+		if b.Type != schema.TypeEmbed && b.Type != schema.TypeVideo && b.Type != schema.TypePDF {
+			types = append(types, b.Type)
+		}
+	}
+	return types
 }
 
 // opener opens the storage that lies in a schema.
@@ -77,8 +134,9 @@ func oneEach(ctx context.Context, names []string, known sessions, open opener, l
 		if err != nil {
 			return nil, err
 		}
-		h.services = append(h.services, service)
-		h.routes.Handle(h.prefix(name)+"/v1/", service)
+		if err := h.mount(service, h.prefix(name), resolver{name, known}); err != nil {
+			return nil, err
+		}
 	}
 	return h, nil
 }
@@ -102,7 +160,6 @@ func allInOne(ctx context.Context, _ []string, known sessions, open opener, limi
 	if err != nil {
 		return nil, err
 	}
-	h := &host{routes: http.NewServeMux(), services: []*formsvc.Service{service}, prefix: func(string) string { return "" }}
-	h.routes.Handle("/v1/", service)
-	return h, nil
+	h := &host{routes: http.NewServeMux(), prefix: func(string) string { return "" }}
+	return h, h.mount(service, "", resolver{sessions: known})
 }
