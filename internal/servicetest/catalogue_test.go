@@ -111,7 +111,7 @@ func TestErrorsHaveTheStatusThatClientSays(t *testing.T) {
 	b := servicetest.Setup(t)
 	causes := map[string]error{
 		"*Error": &formsvc.Error{}, "*RejectedURLError": &formsvc.RejectedURLError{}, "*RevisionError": &formsvc.RevisionError{},
-		"ErrInvalidKey": formsvc.ErrInvalidKey, "ErrNotOwner": formsvc.ErrNotOwner, "ErrNotFound": formsvc.ErrNotFound,
+		"ErrInvalidKey": formsvc.ErrInvalidKey, "ErrNotOwner": formsvc.ErrNotOwner, "ErrInsufficientScope": formsvc.ErrInsufficientScope, "ErrNotFound": formsvc.ErrNotFound,
 		"ErrLimitReached": formsvc.ErrLimitReached, "ErrBlockExists": formsvc.ErrBlockExists,
 		"ErrUnavailable": formsvc.ErrUnavailable, "ErrOutcomeUnknown": formsvc.ErrOutcomeUnknown, "context.Canceled": context.Canceled,
 	}
@@ -312,6 +312,10 @@ func TestClientKeepsEveryMemberOfAForm(t *testing.T) {
 		}
 	}
 	set(reflect.ValueOf(&create).Elem(), "created")
+	ensured, err := s.AsHost().EnsureForm(t.Context(), create)
+	check("EnsureForm", ensured.Form, err, reflect.TypeFor[formsvc.FormCreate]())
+	create.PublicID = "" // CreateForm makes one
+	delete(want, "PublicID")
 	got, err := s.AsHost().CreateForm(t.Context(), create)
 	check("CreateForm", got, err, reflect.TypeFor[formsvc.FormCreate]())
 	set(reflect.ValueOf(&update).Elem(), "updated")

@@ -100,8 +100,8 @@ func TestTheServiceRefusesAddressesThatAreNotPublic(t *testing.T) {
 	}, conformance.Only("webhooks"))
 }
 
-// A host that carries the credential in a cookie passes every case but those about
-// the headers that it does not read.
+// A host that carries the credential in a cookie passes every case about credentials, except for
+// those about the headers that it does not read.
 func TestACookieIsAsGoodAsAHeader(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.Target {
@@ -118,8 +118,7 @@ func TestACookieIsAsGoodAsAHeader(t *testing.T) {
 		}
 		return target
 	},
-		withoutRateLimit, withoutClock[0], withoutClock[1],
-		conformance.Skip("deliveries", "no dispatcher is running, see TestTheServiceKeepsThePromisesOfTheAPI"),
+		conformance.Only("auth", "scope", "me", "order", "isolation"),
 		conformance.Skip("auth/expired", "see TestTheServiceKeepsThePromisesOfTheAPI"),
 		conformance.Skip("auth/bearer", "the credential is a cookie"),
 		conformance.Skip("auth/precedence", "the credential is a cookie"),

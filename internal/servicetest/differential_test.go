@@ -343,7 +343,7 @@ func (s *stepScript) goCall() step {
 	if s.random.IntN(3) == 0 {
 		return s.halfResponse(form)
 	}
-	switch s.random.IntN(14) {
+	switch s.random.IntN(17) {
 	case 0:
 		return visit("RecordView", (*formsvc.Service).RecordView)
 	case 1:
@@ -376,6 +376,8 @@ func (s *stepScript) goCall() step {
 		}, form, counters)
 	case 10:
 		return named("SendTestEvent", func(svc *formsvc.Service) (any, error) { return nil, svc.SendTestEvent(background, webhook) }, webhook)
+	case 14, 15, 16:
+		return s.update(named)
 	}
 	r := formsvc.SubmitParams{
 		FormID: form, Answers: servicetest.Answers("name", pick(s.random, `"Ann"`, `"ann"`, `"Bob"`, `"Cy"`, `7`)), CompletionTime: float64(s.random.IntN(100)),
@@ -385,6 +387,28 @@ func (s *stepScript) goCall() step {
 		maps.Copy(r.Answers, servicetest.Answers("pick", pick(s.random, `"a"`, `"b"`, `"none"`), "n", pick(s.random, `1`, `-1`)))
 	}
 	return named("Submit", func(svc *formsvc.Service) (any, error) { return svc.Submit(background, r) }, form, r)
+}
+
+// update changes a submission and reads its history.
+func (s *stepScript) update(named func(string, func(*formsvc.Service) (any, error), ...any) step) step {
+	path := strings.Split(s.one(s.submissions), "/") // as in /forms/{form}/submissions/{submission}
+	if len(path) != 5 {
+		path = []string{"", "", s.one(s.forms), "", storage.ID{}.String()}
+	}
+	form, id := s.id(path[2:3]), s.id(path[4:])
+	change := formsvc.SubmissionChange{
+		Answers:      servicetest.Answers(pick(s.random, "name", "n", "gone"), pick(s.random, `"Ann"`, `"Cy"`, `5`, `null`)),
+		ByRespondent: s.random.IntN(2) == 0,
+	}
+	revision := formsvc.IfRevision(int64(s.random.IntN(3)))
+	return named("UpdateSubmission", func(svc *formsvc.Service) (any, error) {
+		changed, err := svc.AsHost().UpdateSubmission(background, form, id, change, revision)
+		if err != nil {
+			return nil, err
+		}
+		history, err := svc.AsHost().SubmissionHistory(background, form, id)
+		return []any{changed, history}, err
+	}, form, id, change, revision)
 }
 
 // halfResponse is a call about one of a few half responses.

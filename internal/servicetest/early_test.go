@@ -129,8 +129,14 @@ func (p *pipes) dial() net.Conn {
 // serve runs a server on pipes until the test ends its part.
 func servePipes(t *testing.T, h http.Handler) (p *pipes, stop func()) {
 	t.Helper()
+	return servePipesWithin(t, 0, h)
+}
+
+// servePipesWithin is servePipes with a ReadTimeout and WriteTimeout of the host's.
+func servePipesWithin(t *testing.T, d time.Duration, h http.Handler) (p *pipes, stop func()) {
+	t.Helper()
 	p = newPipes()
-	server := &http.Server{Handler: h} // no time-outs of the host's
+	server := &http.Server{Handler: h, ReadTimeout: d, WriteTimeout: d}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

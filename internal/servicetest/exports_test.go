@@ -473,13 +473,16 @@ func (p *pagesOf) Submissions(ctx context.Context, _ storage.Actor, form storage
 			return false, err
 		}
 	}
-	first := 0
+	first, at := 0, time.Unix(1_800_000_000, 0)
+	if !q.Until.IsZero() && q.Until.Before(at) {
+		return false, ctx.Err()
+	}
 	if q.Page.After != nil {
 		first = int(q.Page.After.ID[9])<<16 + int(q.Page.After.ID[10])<<8 + int(q.Page.After.ID[11]) + 1
 	}
 	for i := first; i < min(p.n, first+q.Page.Limit); i++ {
 		if err := each(&storage.Submission{
-			ID: storage.ID{9: byte(i >> 16), 10: byte(i >> 8), 11: byte(i)}, FormID: form, SubmittedAt: time.Unix(1_800_000_000, 0),
+			ID: storage.ID{9: byte(i >> 16), 10: byte(i >> 8), 11: byte(i)}, FormID: form, SubmittedAt: at,
 			Answers: json.RawMessage(p.answers(i)), Metadata: json.RawMessage(`{}`), Hidden: json.RawMessage(`{}`),
 		}); err != nil {
 			return false, err

@@ -83,7 +83,7 @@ func storedFile(id, mediaType string) string {
 func respond(t *testing.T, b *servicetest.Bundle, form formsvc.ID, name string) (sub formsvc.Submission, files []string) {
 	t.Helper()
 	answers := servicetest.Answers("mail", `"`+name+`@answers.example"`)
-	sub, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: answers, HostAnswers: servicetest.Answers(
+	sub, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Respondent: name, Answers: answers, HostAnswers: servicetest.Answers(
 		"cv", "["+storedFile(name+"-1", "application/pdf")+","+storedFile(name+"-2", "text/plain")+"]", "sign", storedFile(name+"-3", "image/png"),
 	)})
 	expect.NoError(t, err)
@@ -104,6 +104,15 @@ var removals = map[string]func(ctx context.Context, b *servicetest.Bundle, form 
 	},
 	"EraseRespondent": func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, _ formsvc.Submission) error {
 		_, err := b.EraseRespondent(ctx, form.ID, map[string]string{"mail": "gone@answers.example"})
+		return err
+	},
+	"EraseRespondentData": func(ctx context.Context, b *servicetest.Bundle, _ formsvc.Form, _ formsvc.Submission) error {
+		_, err := b.EraseRespondentData(ctx, "gone")
+		return err
+	},
+	"EraseRespondentData, in the trash": func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, _ formsvc.Submission) error {
+		_ = b.AsHost().TrashForm(ctx, form.ID)
+		_, err := b.EraseRespondentData(ctx, "gone")
 		return err
 	},
 	"PurgeSubmissions": func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, _ formsvc.Submission) error {
@@ -224,6 +233,61 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Every removal also removes the files that only earlier states of a submission refer to.
+func TestFilesOfEarlierStates(t *testing.T) {
+	t.Parallel()
+	for name, remove := range removals {
+		for kind, store := range servicetest.Stores(t) {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				files, hook := &fileStore{}, &beforeDelete{}
+				b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithBeforeDelete(hook.call), formsvc.WithoutRateLimit())
+				form := tenantForm(t, b)
+				gone, want := respond(t, b, form.ID, "gone")
+				for _, id := range []string{"gone-4", "gone-5"} {
+					_, err := b.AsHost().UpdateSubmission(t.Context(), form.ID, gone.ID, formsvc.SubmissionChange{HostAnswers: servicetest.Answers("sign", storedFile(id, "image/png"))})
+					expect.NoError(t, err)
+					want = append(want, id)
+				}
+				expect.That(t, files.since() == nil, "a change removed files that an earlier state has")
+				expect.NoError(t, remove(t.Context(), b, form, gone))
+				got := files.since()
+				expect.That(t, slices.Equal(got, want), "files to remove: %q, want %q", got, want)
+				expect.That(t, slices.Contains(hook.since()[form.ID], gone.ID), "the host did not receive the submission")
+			})
+		}
+	}
+}
+
+// A change that drops the oldest state removes the files that no other state has.
+func TestFilesOfDroppedStates(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStore(t, func(t *testing.T, store storage.Storage) {
+		files := &fileStore{}
+		b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithoutRateLimit())
+		form := b.Form(fileBlocks, `{}`)
+		sub, _ := respond(t, b, form, "a")
+		change := func(id string) error {
+			_, err := b.AsHost().UpdateSubmission(t.Context(), form, sub.ID, formsvc.SubmissionChange{HostAnswers: servicetest.Answers("sign", storedFile(id, "image/png"))})
+			return err
+		}
+		for n := range 20 {
+			expect.NoError(t, change(fmt.Sprint("b-", n/2)))
+			expect.That(t, files.since() == nil, "change %d removed a file of a retained state", n+1)
+		}
+		files.fault = errors.New("the files cannot be removed")
+		expect.Error(t, "a change whose files cannot be removed", change("c"), files.fault)
+		expect.Equal(t, len(expect.Must(b.AsHost().SubmissionHistory(t.Context(), form, sub.ID))), 20, "earlier states after the error")
+		files.fault = nil
+		files.since()
+		for n, want := range [][]string{{"a-3"}, nil, {"b-0"}, nil, nil} { // the last state has b-1 again
+			expect.NoError(t, change(map[bool]string{false: "c", true: "b-1"}[n == 3]))
+			got := files.since()
+			expect.That(t, slices.Equal(got, want), "change %d removed %q, want %q", n+21, got, want)
+		}
+	})
 }
 
 // PurgeAllSubmissions and many pieces: each file is given, and nothing else.

@@ -463,7 +463,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 	}
 	for want, v := range map[string]any{
 		`{"Key":{"ID":"000000000000000000000000"`: key, `"SigningSecret":"…"`: hook,
-		`"SigningSecret":""`: formsvc.WebhookCreate{}, `{"URL":null,"Enabled":null,"SigningSecret":"…"}`: update,
+		`"SigningSecret":""`: formsvc.WebhookCreate{}, `{"URL":null,"Enabled":null,"SigningSecret":"…","FormDetails":null,"Updates":null}`: update,
 	} {
 		if text, err := json.Marshal(v); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s, %v; want %s", text, err, want)

@@ -370,6 +370,9 @@ func TestEraseRespondentLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 
 		for _, none := range []map[string]string{nil, {}, {"mail": " "}, {"note": "\u200b"}, {"note": "a\xffb"}, {"mail": "ann@answers.example", "note": ""}} {
 			refused(t, expect.ErrorOf(b.EraseRespondent(t.Context(), form, none)), "%v", none)
+			for _, err := range b.FindRespondent(t.Context(), form, none) {
+				refused(t, err, "%v", none)
+			}
 		}
 		both := map[string]string{"who/email": "ann@WORK.example", "mail": "bob@answers.example"}
 		expect.Returns(t, 0, "two conditions that no response meets")(b.EraseRespondent(t.Context(), form, both))

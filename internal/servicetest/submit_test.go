@@ -90,9 +90,11 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 	}
 	b.Publish(form)
 	expect.Error(t, "published again", submit(nil), nil)
+	before := b.Submissions(form)
 	b.Do(http.MethodDelete, path, "", nil)
 	expect.Error(t, "in the trash", submit(nil), formsvc.ErrNotFound)
 	expect.NoError(t, b.RestoreForm(t.Context(), form, formsvc.ID{}))
+	expect.Equal(t, b.Submissions(form), before, "the restored submissions")
 	expect.Error(t, "restored", submit(nil), nil)
 }
 

@@ -204,7 +204,11 @@ func naiveSummary(t *testing.T, all []map[string]json.RawMessage) formsvc.Summar
 	if one.Other > 0 {
 		one.Texts = []formsvc.TextCount{{Text: "mine", Count: one.Other}}
 	}
-	s := formsvc.Summary{Submissions: total, Blocks: []formsvc.BlockSummary{text, nps, number, yes, one, many, rank, grid, day, country}}
+	s := formsvc.Summary{Submissions: total, Read: total, Blocks: []formsvc.BlockSummary{text, nps, number, yes, one, many, rank, grid, day, country}}
+	s.Endings = []formsvc.ChoiceCount{{ID: "end", Count: total}}
+	if total > 0 {
+		s.Days = []formsvc.DayCount{{Day: "2026-11-20", Count: total}}
+	}
 	if gone := block("gone", "single_choice", "Gone"); gone.Answered > 0 {
 		gone.Deleted = true
 		for _, id := range []string{"a", "b"} {
