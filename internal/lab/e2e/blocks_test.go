@@ -238,7 +238,11 @@ func TestFilesAndSignatures(t *testing.T) {
 				const at=(type,x,y)=>c.dispatchEvent(new PointerEvent(type,{clientX:r.left+x,clientY:r.top+y,pointerId:1,bubbles:true}));
 				at("pointerdown",20,20); at("pointermove",90,60); at("pointermove",140,20); at("pointerup",140,20)`)
 			b.until(`document.querySelector("[name='u.s']").files.length===1`)
-			b.until(`document.querySelector(".picked").innerText.includes("paper.txt")`)
+			b.until(`document.querySelector(".picked").innerText.includes("paper.txt") && document.querySelector("[name='u.f']").parentElement.hidden`)
+			b.do(`document.querySelector(".picked button").click()`)
+			b.until(`!document.querySelector("[name='u.f']").parentElement.hidden`)
+			b.run(chromedp.SetUploadFiles(chromedp.CSS(`[name="u.f"]`), []string{paper}))
+			b.until(`document.querySelector("[name='u.f']").parentElement.hidden`)
 		}
 		b.press("next")
 		b.until(`document.querySelector("#summary") && document.querySelector(".fs-files") && document.body.innerText.includes("paper.txt")`)

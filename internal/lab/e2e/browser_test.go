@@ -43,13 +43,13 @@ type site struct {
 	elsewhere formsvc.ID // see newOwners
 }
 
-func newSite(t testing.TB, config formpage.Config) *site {
+func newSite(t testing.TB, config formpage.Config, options ...formsvc.Option) *site {
 	t.Helper()
 	s := &site{t: t, owner: formsvc.UserIDFrom("owner")}
 	var err error
 	// Webhooks may be on this machine, and have one attempt. Nothing is sent unless a test runs the dispatcher.
 	hooks := webhooks.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Retry: webhooks.RetryPolicy{Delays: []time.Duration{}}}
-	s.service, err = formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(hooks))
+	s.service, err = formsvc.New(append(options, formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(hooks))...)
 	expect.NoError(t, err)
 	workspace := expect.Must(s.service.CreateWorkspace(t.Context(), s.owner, "Test"))
 	s.place = workspace.ID

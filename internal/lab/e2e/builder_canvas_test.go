@@ -21,12 +21,12 @@ import (
 // canvas is the document in the frame of the editor, and labelField what a label is typed into.
 const (
 	canvas     = `document.querySelector(".canvas-frame").contentDocument`
-	labelField = `document.querySelector("[data-path='/label'] :is(input,textarea)")`
+	labelField = `document.querySelector("[data-path='/label'] [role=textbox]")`
 )
 
 // typed puts a text into a field, as one key more does.
 func typed(field, text string) string {
-	return `const f=` + field + `; Object.getOwnPropertyDescriptor(Object.getPrototypeOf(f),"value").set.call(f,` + quote(text) + `); f.dispatchEvent(new InputEvent("input",{bubbles:true}))`
+	return `const f=` + field + `; if (f.isContentEditable) f.textContent=` + quote(text) + `; else Object.getOwnPropertyDescriptor(Object.getPrototypeOf(f),"value").set.call(f,` + quote(text) + `); f.dispatchEvent(new InputEvent("input",{bubbles:true}))`
 }
 
 func inCanvas(id string) string {
@@ -90,7 +90,6 @@ func TestCanvas(t *testing.T) {
 	b.until(`[...` + canvas + `.querySelectorAll("[data-block]")].map(e => e.dataset.block).join() === "g,g2,g1,n,a,e"`)
 	b.until(inCanvas("n") + `.querySelectorAll(".icons input").length > 2 && ` + inCanvas("a") + `.querySelector("[required]") && ` + canvas + `.querySelector(".fs-title")`)
 	b.until(`[...` + canvas + `.querySelectorAll(".num")].map(e => e.textContent).join() === "1.,2.,3.,4."`)
-	b.pressBlock("a")
 	b.do(`window.was = ` + inCanvas("a") + `; ` + typed(labelField, "Its name")) // drawn alone, it is still the last
 	b.until(inCanvas("a") + ` !== was && [...` + canvas + `.querySelectorAll(".num")].map(e => e.textContent).join() === "1.,2.,3.,4."`)
 	b.until(`getComputedStyle(` + canvas + `.querySelector(".fs")).backgroundColor === "rgb(16, 32, 48)"`)

@@ -98,7 +98,7 @@ func (h hand) buildsByMouse(w wanted) {
 		h.click(`document.getElementById("add-` + w.kind + `")`)
 	}
 	h.until(fmt.Sprintf(`T.ids().length === %d && document.querySelector("#panel-body").contains(document.activeElement)`, was+1))
-	label := `T.control("/label")?.querySelector("textarea, input")`
+	label := `T.control("/label")?.querySelector("[role=textbox]")`
 	h.until(label)
 	if !ask[bool](h, `T.mine(`+label+`)`) {
 		h.click(label)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"html/template"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/builder"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
@@ -175,14 +177,28 @@ const orders = `[
 	{"id":"thanks","type":"ending","label":"Thank you","description":"We write to you within a day."}
 ]`
 
-// TestOwnersPictures writes the picture of the editor that the README shows as .github/builder.webp, and
-// a dark one, to the directory FORMSVC_E2E_PICTURES. Nothing is compared.
+// productLayout is a product around the builder.
+var productLayout = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="{{.Language}}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{.Title}}</title>{{.Head}}
+<style nonce="{{.Nonce}}">
+	body { display: flex; margin: 0; }
+	.product { box-sizing: border-box; width: 132px; height: 100vh; padding: 18px 10px; color: #e9dcec; background: #3b2145; font: 14px system-ui, sans-serif; }
+	.product b { display: block; margin: 0 8px 20px; color: #fff; font-size: 16px; }
+	.product a { display: block; padding: 8px; color: inherit; border-radius: 6px; text-decoration: none; }
+	.product a[aria-current] { color: #fff; background: #ffffff22; }
+	main.product-page { flex: 1; min-width: 0; }
+</style></head>
+<body><nav class="product"><b>Lumen Cakes</b><a href="/">Orders</a><a href="/">Products</a><a href="/">Customers</a><a href="/forms/" aria-current="page">Forms</a><a href="/">Team</a></nav>
+<main class="product-page">{{.Body}}</main></body></html>`))
+
+// TestOwnersPictures writes the picture of the editor inside a product that the README shows as .github/builder.webp,
+// and a dark one, to the directory FORMSVC_E2E_PICTURES. Nothing is compared.
 func TestOwnersPictures(t *testing.T) {
 	dir := os.Getenv("FORMSVC_E2E_PICTURES")
 	if dir == "" {
 		t.Skip("reason: FORMSVC_E2E_PICTURES names no directory")
 	}
-	s := newOwners(t)
+	s := newOwners(t, func(c *builder.Config) { c.Layout, c.Accent = productLayout, "#7a3e9d" })
 	form := s.publish("Order a cake", "MULTI", formsvc.Definition{Blocks: json.RawMessage(orders)})
 	quality := int64(80)
 	for name, dark := range map[string]bool{"light": false, "dark": true} {

@@ -29,7 +29,7 @@ const tools = `window.T = {
 	ids: () => [...document.querySelectorAll(".outline [data-id]")].map(e => e.dataset.id),
 	chosen: () => document.querySelector(".outline [aria-current]")?.dataset.id ?? "",
 	status: () => document.querySelector("[data-status]")?.dataset.status ?? "",
-	stops: () => T.all("a[href],button,input,select,textarea,summary,[tabindex]", T.top()).filter(e => e.tabIndex >= 0 && !e.disabled
+	stops: () => T.all("a[href],button,input,select,textarea,summary,[tabindex],[contenteditable=true]", T.top()).filter(e => e.tabIndex >= 0 && !e.disabled
 		&& (e.type !== "radio" || e.checked || ![...document.getElementsByName(e.name)].some(r => r.checked))),
 	// How many times Tab leads from what has the focus to an element. Behind the last stop of Firefox's page its own
 	// bars have the focus, and the page has it again when Tab was pressed once for each stop.
@@ -431,7 +431,7 @@ func (h hand) block(b *block, ids map[string]string) {
 	}
 	ids[b.ID] = h.add(b.Type)
 	if b.Label != "" {
-		label := `T.control("/label").querySelector("textarea,input")`
+		label := `T.control("/label").querySelector("[role=textbox]")`
 		h.until(label)
 		h.write(label, b.Label)
 	}

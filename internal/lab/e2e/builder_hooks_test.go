@@ -257,7 +257,7 @@ func TestBuilderPublishing(t *testing.T) {
 	b := s.ownersTab(1280, 900)
 	s.openOwners(b, "/"+form.ID.String(), ".bar-actions .primary")
 	b.choose("Publish")
-	b.shows("The form has 3 blocks")
+	b.shows("The form has 3 questions")
 	s.each(b, "publish-first", check)
 	b.tabTo("Publish")
 	b.keys(kb.Enter)

@@ -78,7 +78,7 @@ func TestEditorAxe(t *testing.T) {
 			check(b, "moving a block")
 			b.escape()
 			pane("panel")
-			for _, name := range []string{"block", "form", "design", "data"} {
+			for _, name := range []string{"block", "logic", "form", "design", "data"} {
 				b.do(`document.getElementById("tab-` + name + `").click()`)
 				b.until(`document.getElementById("tab-` + name + `").ariaSelected === "true"`)
 				b.do(`document.querySelectorAll("#panel-body details").forEach(d => d.open = true)`)
@@ -379,7 +379,7 @@ func TestEditorOfFiveHundredBlocks(t *testing.T) {
 	b.until(labelField)
 	h.saved()
 	for _, step := range []struct{ name, act string }{
-		{"a key", `E.put(` + labelField + `, ` + labelField + `.value + "x")`},
+		{"a key", `E.put(` + labelField + `, ` + labelField + `.textContent + "x")`},
 		{"a move", `E.press(T.row("q250"), "ArrowUp", {altKey: true})`},
 		{"an undo", `E.press(document.body, "z", {ctrlKey: true})`},
 	} {

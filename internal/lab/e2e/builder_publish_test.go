@@ -50,7 +50,7 @@ func (s *site) publishesChanges(h hand, look func(state string)) {
 
 	// A change that is taken back is none.
 	h.edit("a")
-	h.write(`T.control("/label").querySelector("input, textarea")`, "First of all")
+	h.write(`T.control("/label").querySelector("[role=textbox]")`, "First of all")
 	h.until(unpublished + ` && !` + publish + `.disabled`)
 	look("changed")
 	h.press(`document.querySelector("[aria-label=Undo]")`)

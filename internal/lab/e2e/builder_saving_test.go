@@ -63,7 +63,7 @@ func TestNothingIsLost(t *testing.T) {
 		h.saved()
 		expect.Equal(t, s.label(form, "a"), text, "the page says that all is saved; stored")
 	}
-	field := `document.querySelector("[data-path='/label'] textarea")`
+	field := `document.querySelector("[data-path='/label'] [role=textbox]")`
 	// From here on each state that the page shows is noted.
 	watch := `new MutationObserver(() => (window.states ??= []).at(-1) !== T.status() && states.push(T.status())).observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true}); window.states = [T.status()]`
 	shown := func(status, text string) {
@@ -126,7 +126,7 @@ func TestNothingIsLost(t *testing.T) {
 	b.offline(false)
 	s.signIn(b, "owner")
 	open()
-	expect.Equal(t, get(b, chromedp.Evaluate[string](field+`.value`)), "In a closed tab", "the page that was opened again shows")
+	expect.Equal(t, get(b, chromedp.Evaluate[string](field+`.textContent`)), "In a closed tab", "the page that was opened again shows")
 	want("In a closed tab")
 
 	// Somebody types and leaves at once.
@@ -145,7 +145,7 @@ func TestNothingIsLost(t *testing.T) {
 	h.until(`held.length === 2`)
 	b.do(`held[1]()`)
 	want(text[:100] + strings.ReplaceAll(text[100:], " ", "_"))
-	expect.Equal(t, get(b, chromedp.Evaluate[string](field+`.value`)), s.label(form, "a"), "the field has")
+	expect.Equal(t, get(b, chromedp.Evaluate[string](field+`.textContent`)), s.label(form, "a"), "the field has")
 }
 
 // editing is what somebody's random edits need in the page. Only own(id) is changed by this user; blocks
@@ -153,9 +153,9 @@ func TestNothingIsLost(t *testing.T) {
 const editing = `window.E = {
 	frame: () => new Promise(done => setTimeout(done)),
 	async choose(id) { T.row(id).click(); await E.frame(); document.getElementById("tab-block").click(); await E.frame(); },
-	put(field, text) { Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), "value").set.call(field, text); field.dispatchEvent(new InputEvent("input", {bubbles: true})) },
+	put(field, text) { if (field.isContentEditable) field.textContent = text; else Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), "value").set.call(field, text); field.dispatchEvent(new InputEvent("input", {bubbles: true})) },
 	press: (on, key, o = {}) => on.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true, ...o})),
-	async label(id, text) { await E.choose(id); E.put(document.querySelector('[data-path="/label"] :is(textarea,input)'), text); await E.frame() },
+	async label(id, text) { await E.choose(id); E.put(document.querySelector('[data-path="/label"] [role=textbox]'), text); await E.frame() },
 	async require(id) { await E.choose(id); document.querySelector('[data-path="/required"] input').click(); await E.frame() },
 	async choice(id) { await E.choose(id); T.named("Add choice").click(); await E.frame() },
 	async move(id, by) { await E.choose(id); E.press(T.row(id), by < 0 ? "ArrowUp" : "ArrowDown", {altKey: true}); await E.frame() },

@@ -26,15 +26,15 @@ func TestASelectedBlockIsEdited(t *testing.T) {
 			b.do(fmt.Sprintf(`const button = document.querySelectorAll(".pane-switch button")[%d]; if (button.checkVisibility()) button.click()`, n))
 		}
 		shows := func(label string) {
-			b.until(`[...document.querySelectorAll("#panel-body textarea, #panel-body input")].some(e => e.value === ` + quote(label) + ` && e.checkVisibility())`)
+			b.until(`[...document.querySelectorAll("#panel-body [role=textbox]")].some(e => e.textContent === ` + quote(label) + ` && e.checkVisibility())`)
 		}
 		pane(0)
-		b.do(`document.querySelectorAll(".panel-tabs button")[1].click()`) // the form's settings
+		b.do(`document.getElementById("tab-form").click()`) // the form's settings
 		b.until(`document.querySelector('.outline [data-id="b"]').checkVisibility()`)
 		b.click(`.outline [data-id="b"]`)
 		shows("Second")
 		pane(1)
-		b.do(`document.querySelectorAll(".panel-tabs button")[2].click()`) // the design
+		b.do(`document.getElementById("tab-design").click()`) // the design
 		b.until(canvas + `?.adoptedStyleSheets?.length === 2 && document.querySelector(".canvas-frame").checkVisibility()`)
 		b.pressBlock("a")
 		shows("First")
@@ -47,16 +47,16 @@ func TestASelectedBlockIsEdited(t *testing.T) {
 		// A text that has the focus and was not typed in is none that is being typed.
 		b.do(`document.querySelector("#panel-body input[role=switch]").click()`)
 		b.until(`document.querySelector("#panel-body input[role=switch]").checked`)
-		b.do(`document.querySelector("#panel-body textarea").focus()`)
+		b.do(`document.querySelector("#panel-body [role=textbox]").focus()`)
 		h.key("z", chromedp.ModifierCtrl)
 		b.until(`!document.querySelector("#panel-body input[role=switch]").checked`)
 		// In a text that is being typed the browser takes back what was typed, and nothing else.
 		b.do(`document.querySelector("#panel-body input[role=switch]").click()`)
-		h.click(`document.querySelector("#panel-body textarea")`)
+		h.click(`document.querySelector("#panel-body [role=textbox]")`)
 		h.insert("x")
-		b.until(`document.activeElement.value.includes("x")`)
+		b.until(`document.activeElement.textContent.includes("x")`)
 		h.key("z", chromedp.ModifierCtrl)
-		b.until(`!document.activeElement.value.includes("x") && document.querySelector("#panel-body input[role=switch]").checked`)
+		b.until(`!document.activeElement.textContent.includes("x") && document.querySelector("#panel-body input[role=switch]").checked`)
 		b.shot("selected")
 	}
 }
@@ -70,7 +70,7 @@ func TestTheLayoutIsChosenInTheEditor(t *testing.T) {
 	b := s.ownersTab(1280, 800)
 	h := s.hand(b, false)
 	h.start("/"+form.ID.String(), ".editor")
-	b.do(`document.querySelectorAll(".panel-tabs button")[1].click()`)
+	b.do(`document.getElementById("tab-form").click()`)
 	b.until(`document.querySelector("#panel-body select")?.value === ` + quote(before))
 	b.do(`const s = document.querySelector("#panel-body select"); s.value = ` + quote(other) + `; s.dispatchEvent(new Event("change", {bubbles: true}))`)
 	inCopy := func(want string) {
@@ -86,9 +86,11 @@ func TestTheLayoutIsChosenInTheEditor(t *testing.T) {
 	inCopy(other)
 	expect.Equal(t, s.stored(form).Type, before, "before it is published")
 	b.named(h.word("editor.publish"))
+	b.asked() // the page shows the layout, too
 	b.shows(h.word("forms.layout_" + other))
 	b.shot("publish-layout")
 	h.key(kb.Escape)
+	b.until(`!document.querySelector("dialog")`)
 	h.key("z", chromedp.ModifierCtrl)
 	inCopy(before)
 }
@@ -117,8 +119,8 @@ func TestAPreviewTakesOneClick(t *testing.T) {
 	h.start("/"+form.ID.String(), ".canvas-frame")
 	b.do(`window.opened = []; window.open = () => { const tab = {location: {}, close() {}}; opened.push(tab); return tab }`)
 	b.click(`.outline [data-id="a"]`)
-	b.until(`document.querySelector("#panel-body textarea, #panel-body input:not([type=checkbox])")`)
-	b.do(`const text = [...document.querySelectorAll("#panel-body textarea, #panel-body input")].find(e => e.value === "First"); text.value = "First of all"; text.dispatchEvent(new Event("input", {bubbles: true}))`)
+	b.until(`document.querySelector("#panel-body [role=textbox]")`)
+	b.do(`const text = document.querySelector("#panel-body [role=textbox]"); text.textContent = "First of all"; text.dispatchEvent(new Event("input", {bubbles: true}))`)
 	b.click(".canvas-bar button:first-child")
 	b.until(`opened.length === 1 && opened[0].opener === null && opened[0].location.href`)
 	b.visit(get(b, chromedp.Evaluate[string](`opened[0].location.href`)))

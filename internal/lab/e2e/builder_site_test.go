@@ -28,7 +28,7 @@ const userCookie = "user"
 // workspace s.place, "stranger" has s.elsewhere.
 func newOwners(t testing.TB, change ...func(*builder.Config)) *site {
 	t.Helper()
-	s := newSite(t, formpage.Config{})
+	s := newSite(t, formpage.Config{}, formsvc.WithChoices("people", "Our people", people{}), formsvc.WithCheck("order", "Order number", checkOrder))
 	workspace := expect.Must(s.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("stranger"), "Elsewhere"))
 	s.elsewhere = workspace.ID
 	config := builder.Config{Pages: s.pages, User: func(r *http.Request) (formsvc.ID, error) {
@@ -115,6 +115,10 @@ func TestOwnersPages(t *testing.T) {
 	b.until(`!document.body.innerText.includes("Mine")`) // of another workspace
 	s.openOwners(b, "/000000000000000000000000/webhooks", ".notice.bad")
 	b.until(`!document.querySelector(".empty")`)
+	for _, part := range []string{"", "/results", "/webhooks", "/versions", "/results/000000000000000000000000"} { // nothing to open, and nothing to try again
+		s.openOwners(b, "/000000000000000000000000"+part, "main :is(.notice.bad, .empty)")
+		b.until(`!document.querySelector(".tabs, main button")`)
+	}
 	s.openOwners(b, "/", "")
 	// The way back from a form leads to its own workspace, not to the newest; a long name stays beside it.
 	expect.Must(s.service.CreateWorkspace(t.Context(), s.owner, "Newest"))

@@ -95,7 +95,7 @@ func TestTheBuilderSavesBehindCompressingProxies(t *testing.T) {
 			h.start("/"+form.ID.String(), ".outline")
 			h.edit("a")
 			for _, text := range []string{"First", "Second", "Third"} {
-				h.write(`document.querySelector("[data-path='/label'] textarea")`, text)
+				h.write(`document.querySelector("[data-path='/label'] [role=textbox]")`, text)
 				h.saved()
 				expect.Equal(t, s.label(form, "a"), text, "the page says that all is saved; stored")
 			}

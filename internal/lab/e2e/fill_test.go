@@ -143,6 +143,7 @@ func TestFromRightToLeft(t *testing.T) {
 	b.until(`(() => { const l=[...document.querySelectorAll("[name='a.delivery']")].map(e => e.getBoundingClientRect().left); return l[0] > l[6] })()`)
 	b.set(feedbackAnswers...)
 	b.set(field("a.orders"), "١٢")
+	b.until(`getComputedStyle(document.querySelector("[name='a.orders']")).direction === "ltr"`) // -5, not 5-
 	// What is written on the page, by the service or by the script, has one kind of digits.
 	b.do(`const e=document.querySelector("textarea[data-max]"); e.value="x".repeat(e.dataset.max - 1); e.dispatchEvent(new Event("input",{bubbles:true}))`)
 	b.until(`!document.querySelector(".fs-count").hidden && /[0-9]/.test(document.querySelector(".fs-count").textContent) && !/[٠-٩]/.test(document.querySelector(".fs").innerText)`)

@@ -49,7 +49,7 @@ func TestRespondentsInEachBrowser(t *testing.T) {
 		"other": otherIsUnticked, "files": filesAreAdded, "signature": signaturesKeepTheirPlace, "frame": framesLeadOn,
 		"links": linksTickNothing, "texts": textsFollowAnswers,
 		"clear": choicesAreCleared, "keys": keysStayInTheQuestion, "back": backIsNoNewVisit, "print": paperHasLongAnswers,
-		"consent": consentsAreToTheTextOnThePage,
+		"consent": consentsAreToTheTextOnThePage, "edit": answersAreCorrected,
 	}
 	t.Run("Chromium", func(t *testing.T) {
 		for name, run := range points {

@@ -23,13 +23,14 @@ const root = "../../.."
 var programs = map[string]struct {
 	args   []string
 	prints string
-	fails  bool // it ends by itself
+	fails  bool // it ends with an error, by itself or when it is interrupted
 }{
 	"examples/quickstart":        {[]string{"-addr", "127.0.0.1:0"}, `Page: (http://\S+)/`, false},
 	"examples/mount":             {[]string{"-addr", "127.0.0.1:0"}, `"msg":"serving"`, false},
 	"examples/tenants":           {[]string{"-addr", "127.0.0.1:0"}, `curl .*/v1/me`, false},
 	"examples/storage":           {[]string{"-addr", "127.0.0.1:0"}, `the API is at`, false},
 	"examples/otel":              {[]string{"-addr", "127.0.0.1:0"}, `API: http`, false},
+	"examples/contact":           {nil, `http://127\.0\.0\.1:8080/f/contact`, true},
 	"examples/auth":              {nil, `auth: -database-url is required`, true},
 	"examples/replicas":          {[]string{"-database-url", "postgres://127.0.0.1:1/forms"}, `(?s)replicas: .*127\.0\.0\.1`, true},
 	"examples/orm":               {[]string{"-database-url", "postgres://127.0.0.1:1/forms"}, `(?s)orm: .*127\.0\.0\.1`, true},
@@ -75,9 +76,7 @@ func TestTheReleaseIsInstalled(t *testing.T) {
 				run(t, user, "go", "install", module+"/handler/conformance/remote@"+made.version)
 				run(t, user, filepath.Join(bin, "remote"), "-url", found[1]+"/v1", "-key", key[1], "-only", "description", "-only", "me")
 			}
-			if !program.fails {
-				_ = c.Process.Signal(os.Interrupt)
-			}
+			_ = c.Process.Signal(os.Interrupt)
 			if err := c.Wait(); (err != nil) != program.fails {
 				t.Errorf("it ends with %v", err)
 			}

@@ -214,7 +214,7 @@ func openHalf(questions, spread int) func(context.Context, *database) (served, e
 }
 
 // mostHalves is how many responses a process can take: each has a half response of its own.
-const mostHalves = 40_000
+const mostHalves = 100_000
 
 // makeHalves makes half responses whose tokens are digests of the form, the number of forms and
 // their own number.
