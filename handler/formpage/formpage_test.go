@@ -329,7 +329,7 @@ func TestTheNextPageFollowsOneThatIsGone(t *testing.T) {
 			form := s.form(kind, blocks("a", "b", "c", "d"), "", "")
 			p := s.open(form, "").fill("a.a", "1").press("next").fill("a.b", "2").press("next").fill("a.c", "three")
 			s.redefine(form, blocks(test.ids...))
-			p = p.press("next").about(kind, name).require(http.StatusConflict, shows("summary", "three", "no longer has"), shows("fs-main", test.shown), hides("fs-main", "Because of your answers"))
+			p = p.press("next").about(kind, name).require(http.StatusConflict, shows("summary", "Question c", "three", "no longer has"), shows("fs-main", test.shown), hides("fs-main", "Because of your answers"))
 			for i := 0; i < 5 && strings.Contains(p.raw, "data-step"); i++ {
 				p = p.press("next")
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -204,19 +205,23 @@ type cachedForm struct {
 	publicID   string
 	definition storage.Definition // shared with the service
 	theme      theme.Theme
+	former     json.RawMessage // the blocks before the last change, for their labels
 }
 
 func (c *call) loadCachedForm() *cachedForm {
 	f := c.Form
-	s, ok := c.h.forms.Get(f.ID)
-	if ok && s.publicID == f.PublicID && s.definition.Equal(&f.Definition) {
-		return s
+	old, ok := c.h.forms.Get(f.ID)
+	if ok && old.publicID == f.PublicID && old.definition.Equal(&f.Definition) {
+		return old
 	}
 	c.h.warnMissingFeatures(c.r.Context(), f)
-	s = &cachedForm{publicID: f.PublicID, definition: f.Definition, theme: theme.New(&f.Theme, &f.Settings)}
+	s := &cachedForm{publicID: f.PublicID, definition: f.Definition, theme: theme.New(&f.Theme, &f.Settings)}
+	if ok {
+		s.former = old.definition.Blocks
+	}
 	if f.PublicID != "" && c.Preview == nil && c.edit == nil { // the page has a form, and is neither a preview nor an edit, which can show drafts
 		d := &s.definition
-		c.h.forms.Put(f.ID, s, d.Size()+len(d.Theme)+len(d.Settings)+len(s.theme.Custom))
+		c.h.forms.Put(f.ID, s, d.Size()+len(d.Theme)+len(d.Settings)+len(s.theme.Custom)+len(s.former))
 	}
 	return s
 }

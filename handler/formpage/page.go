@@ -184,7 +184,7 @@ func (c *call) goForward() {
 
 // leaveGonePage shows the page that follows a removed page, and lists the answers to the removed page for copying.
 func (c *call) leaveGonePage() {
-	if c.Lost = c.parsed.Unmatched; len(c.Lost) == 0 {
+	if c.Lost = c.replaceIDsWithLabels(c.parsed.Unmatched); len(c.Lost) == 0 {
 		c.goToStep(c.At)
 		return
 	}

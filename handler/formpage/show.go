@@ -87,9 +87,16 @@ func (c *call) typedText() []formdata.UnmatchedInput {
 	return c.replaceIDsWithLabels(list)
 }
 
+// replaceIDsWithLabels also finds the labels of blocks that the form's last change removed, because the builder's block
+// IDs say nothing to respondents.
 func (c *call) replaceIDsWithLabels(list []formdata.UnmatchedInput) []formdata.UnmatchedInput {
+	if len(list) == 0 {
+		return nil
+	}
+	former, _ := schema.DecodeBlocks(c.loadCachedForm().former) // cannot fail, because they were decoded before
+	removed := formblock.Index{Blocks: former}
 	for i := range list {
-		if b := c.Index.Find(list[i].Block); b != nil {
+		if b := cmp.Or(c.Index.Find(list[i].Block), removed.Find(list[i].Block)); b != nil {
 			list[i].Block = cmp.Or(c.Label(b), b.ID)
 		}
 	}
