@@ -13,7 +13,7 @@ import type { Block } from '../app/records';
 import { changeType, supports, listsOf, patchFromPaths, patchOf, propertiesOf } from './model';
 import { members, properties, types } from './props.gen';
 import { ScopeContext } from './scope';
-import { PropertyFields, OtherViolations, Section } from './Section';
+import { PropertyFields, OtherMessages, Section } from './Section';
 
 /** Common properties, in the order in which the panel shows them. Other properties are in the section "More". */
 const commonProperties = [
@@ -104,7 +104,7 @@ export function BlockProperties({ block, onPatch, errors = [], warnings = [], on
             )}
           </Field>
         </div>
-        <OtherViolations shown={[...Object.values(sections).flat(), ...coveredPaths, ...lists, 'properties.rule', 'children']} />
+        <OtherMessages shown={[...Object.values(sections).flat(), ...coveredPaths, ...lists, 'properties.rule']} />
         <PropertyFields paths={sections.top} />
         {isObject(block.properties?.rule) && isObject(block.properties.rule.choices) ? <p class="hint">{t('props.choices_from_list')}</p> : lists.map((member) => (
           <Choices key={member} field={member} pictures={type === 'picture_choice'} colors={block.properties?.colorOption === true || !supports(type, 'colorOption')} onRemoved={onRemoved} />

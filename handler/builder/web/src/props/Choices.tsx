@@ -7,13 +7,13 @@ import { ColorField } from './PropertyField';
 import type { Choice } from '../app/records';
 import { withLabels } from './model';
 import { ImageField } from './ImageField';
-import { ScopeContext, useProperty } from './scope';
+import { ScopeContext, messagesAt, useProperty } from './scope';
 import { splitLines } from './values';
 
 /** Edits a block's choices, or a matrix's rows or columns. */
 export function Choices({ field, pictures, colors, onRemoved }: { field: 'choices' | 'matrix_rows' | 'matrix_columns'; pictures: boolean; colors: boolean; onRemoved?: ((label: string, choice: string | undefined, list: string) => void) | undefined }) {
   const scope = useContext(ScopeContext);
-  const { value, error, pointers } = useProperty(field);
+  const { value, error, warning, pointers } = useProperty(field);
   const list = (Array.isArray(value) ? value : []) as Choice[];
   const box = useRef<HTMLFieldSetElement>(null);
   const focus = useRef<{ id: string; select: boolean } | undefined>(undefined);
@@ -94,7 +94,8 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
       <ol onClick={selectSample}>
         {list.map((choice, i) => {
           const label = choice.label || String(i + 1);
-          const violations = scope.errors.filter((d) => d.path === `/${field}/${i}` || d.path.startsWith(`/${field}/${i}/`));
+          const messages = (list: typeof scope.errors) => messagesAt(list, [`/${field}/${i}`], true);
+          const choiceWarning = messages(scope.warnings);
           const at = `${scope.id}:${field}.${choice.id}`;
           const text = (m: 'alt' | 'row_id') => (
             <DraftField at={`${at}.${m}`} label={t('props.choice_' + m)} hint={t(`props.choice_${m}_hint`)} value={choice[m]} {...plainText} set={(v) => change(i, { [m]: v })} />
@@ -104,7 +105,7 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
               <div class="props-choice">
                 <DraftField
                   at={at} name={choice.id} label={`${name('one')} ${i + 1}`} hideLabel value={choice.label || undefined} {...plainText} set={(v) => change(i, { label: v })}
-                  error={violations.map((d) => d.message).join(' ') || undefined} onKeyDown={(e) => handleKey(e, i)} onPaste={(e) => paste(e, i)}
+                  hint={choiceWarning && <span class="props-note">{choiceWarning}</span>} error={messages(scope.errors)} onKeyDown={(e) => handleKey(e, i)} onPaste={(e) => paste(e, i)}
                 />
                 <IconButton icon="arrow-up" label={t('props.move_up', { label })} aria-disabled={i === 0 || undefined} onClick={() => move(i, -1)} />
                 <IconButton icon="arrow-down" label={t('props.move_down', { label })} aria-disabled={i === list.length - 1 || undefined} onClick={() => move(i, 1)} />
@@ -125,6 +126,7 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
         })}
       </ol>
       {error && <p class="fault">{error}</p>}
+      {warning && <p class="props-note">{warning}</p>}
       {repeated && <p class="hint" role="status">{t('props.repeated', { label: repeated })}</p>}
       <p class="unseen" role="status">{announcement}</p>
       <div class="row">

@@ -9,7 +9,7 @@ import { allBlocks, type Block } from '../app/records';
 import { patchFromPaths } from './model';
 import { settings as table, types } from './props.gen';
 import { ScopeContext, hintOf, labelOf, useProperty } from './scope';
-import { PropertyFields, OtherViolations, Section, shownPaths } from './Section';
+import { PropertyFields, OtherMessages, Section, shownPaths } from './Section';
 
 /** The settings by section. Other settings are in the section "More". */
 export const settingsSections: Record<string, readonly string[]> = {
@@ -40,7 +40,7 @@ export function FormSettings({ settings, blocks, onPatch, errors = [], warnings 
   return (
     <ScopeContext.Provider value={scope}>
       <div class="props">
-        <OtherViolations shown={Object.keys(table)} />
+        <OtherMessages shown={Object.keys(table)} />
         {['display', 'submission', 'closing'].filter((name) => shownPaths(scope, settingsSections[name]!).length > 0).map((name) => (
           <Fragment key={name}>
             <h3>{t('props.settings_' + name)}</h3>

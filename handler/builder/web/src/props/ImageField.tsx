@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { formatNumber, t } from '../app/words';
 import { Button } from '../ui/Button';
@@ -12,6 +13,7 @@ interface Props {
   label: string;
   /** Whether the label is only for screen readers. */
   hideLabel?: boolean;
+  hint?: ComponentChildren;
   /** An image object, or a URL. */
   value: unknown;
   error: string | undefined;
@@ -21,7 +23,7 @@ interface Props {
 }
 
 /** Edits an image: a URL, or a small image stored in the form. */
-export function ImageField({ at, label, hideLabel, value, error, maxLength, set }: Props) {
+export function ImageField({ at, label, hideLabel, hint, value, error, maxLength, set }: Props) {
   const [fileError, setFileError] = useState('');
   const image: Obj = isObject(value) ? value : typeof value === 'string' ? { url: value } : {};
   const update = (changes: Obj): void => {
@@ -58,7 +60,7 @@ export function ImageField({ at, label, hideLabel, value, error, maxLength, set 
         </div>
       ) : (
         <>
-          <DraftField at={at + '.url'} name="url" label={t('props.image_url')} value={text('url')} format={plainText.format} parse={(s) => parseURL(s)} set={(v) => update({ url: v })} complete={completeURL} placeholder="https://" error={error || fileError || undefined} />
+          <DraftField at={at + '.url'} name="url" label={t('props.image_url')} value={text('url')} format={plainText.format} parse={(s) => parseURL(s)} set={(v) => update({ url: v })} complete={completeURL} placeholder="https://" hint={hint} error={error || fileError || undefined} />
           <label class="button small props-file">
             <Icon name="upload" /> {t('props.image_file')}
             <input type="file" class="unseen" accept="image/png,image/jpeg,image/webp,image/gif" onChange={(e) => (void chooseFile(e.currentTarget.files), (e.currentTarget.value = ''))} />

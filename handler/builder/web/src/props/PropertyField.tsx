@@ -159,7 +159,7 @@ export function PropertyField({ path }: { path: string }) {
     case 'parts':
       return wrap(<AddressParts path={path} label={label} hint={hint} error={error} value={isObject(value) ? value : {}} set={scope.set} />);
     case 'object': case 'image':
-      return wrap(<ImageField at={at} label={label} hideLabel={path === 'logo' || path === 'properties.image'} value={value} error={error} maxLength={150_000} set={set} />);
+      return wrap(<ImageField {...shared} hideLabel={path === 'logo' || path === 'properties.image'} value={value} maxLength={150_000} set={set} />);
   }
   const marks = textMarks[path];
   if (marks) {

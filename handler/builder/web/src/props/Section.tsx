@@ -1,24 +1,25 @@
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
+import type { Detail } from '../app/api';
 import { t } from '../app/words';
+import { WarningList } from '../rules/RuleEditor';
 import { PropertyField } from './PropertyField';
 import { valueAt } from './model';
 import { ScopeContext, pointerOf, type Scope } from './scope';
 
-const hasViolation = (scope: Scope, paths: readonly string[]): boolean =>
-  paths.some((p) => scope.errors.some((d) => d.path === pointerOf(p) || d.path.startsWith(pointerOf(p) + '/')));
+const isWithin = ({ path }: Detail, paths: readonly string[]): boolean => paths.some((p) => path === pointerOf(p) || path.startsWith(pointerOf(p) + '/'));
 
 /**
- * A collapsible section. It is open if it initially has a value or if it contains an error. children replace the
+ * A collapsible section. It is open if it initially has a value or if it contains an error or a warning. children replace the
  * controls for its properties.
  */
 export function Section({ title, paths, closed, hint, children }: { title: string; paths: readonly string[]; closed?: boolean; hint?: string | undefined; children?: ComponentChildren }) {
   const scope = useContext(ScopeContext);
   const [open, setOpen] = useState(!closed && paths.some((p) => valueAt(scope.value, p) !== undefined));
-  const isInvalid = hasViolation(scope, paths);
+  const hasMessage = [...scope.errors, ...scope.warnings].some((d) => isWithin(d, paths));
   useEffect(() => {
-    if (isInvalid) setOpen(true);
-  }, [isInvalid]);
+    if (hasMessage) setOpen(true);
+  }, [hasMessage]);
   if (!children && paths.length > 0 && shownPaths(scope, paths).length === 0) return null;
   return (
     <details class="props-section" open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
@@ -47,10 +48,14 @@ export function PropertyFields({ paths }: { paths: readonly string[] }) {
   );
 }
 
-/** Shows the errors of values without a control in the panel. */
-export function OtherViolations({ shown }: { shown: readonly string[] }) {
-  const { errors } = useContext(ScopeContext);
-  const rest = errors.filter((d) => !shown.some((p) => d.path === pointerOf(p) || d.path.startsWith(pointerOf(p) + '/')));
-  if (rest.length === 0) return null;
-  return <div class="notice bad" role="alert">{[...new Set(rest.map((d) => d.message))].join(' ') || t('app.error')}</div>;
+/** Shows the errors and warnings of values without a control in the panel. */
+export function OtherMessages({ shown }: { shown: readonly string[] }) {
+  const { errors, warnings } = useContext(ScopeContext);
+  const rest = errors.filter((d) => !isWithin(d, shown));
+  return (
+    <>
+      {rest.length > 0 && <div class="notice bad" role="alert">{[...new Set(rest.map((d) => d.message))].join(' ') || t('app.error')}</div>}
+      <WarningList list={warnings.filter((d) => !isWithin(d, shown))} />
+    </>
+  );
 }

@@ -8,7 +8,7 @@ import type { Obj } from '../app/json';
 import { patchFromPaths, valueAt } from './model';
 import { theme as table } from './props.gen';
 import { ScopeContext, hintOf, labelOf, useProperty } from './scope';
-import { OtherViolations, Section } from './Section';
+import { OtherMessages, Section } from './Section';
 
 const mainColors = ['background', 'text', 'primary', 'primaryForeground'];
 /** Colors that the form page does not use. */
@@ -49,7 +49,7 @@ export function ThemeEditor({ theme, settings, onPatch, errors = [] }: Props) {
   return (
     <ScopeContext.Provider value={scope}>
       <div class="props">
-        <OtherViolations shown={Object.keys(table)} />
+        <OtherMessages shown={Object.keys(table)} />
         <h3>{t('props.theme_colors')}</h3>
         <Colors look="light" names={mainColors} />
         <ContrastReport list={contrastPairs(theme, 'light')} />

@@ -301,13 +301,15 @@ test('faults and warnings stand at their fields, others at the top', () => {
   const root = new Node('div');
   render(<BlockProperties
     block={{ ...newBlock('picture_choice', 'b') }} onPatch={() => assert.fail()}
-    errors={[detail('/properties/image/url', 'bad image'), detail('/choices/1/label', 'too long'), detail('/properties/hide', 'not so'), detail('/colour', 'unknown')]} warnings={[detail('/properties/max', 'no effect')]}
+    errors={[detail('/properties/image/url', 'bad image'), detail('/choices/1/label', 'too long'), detail('/properties/hide', 'not so'), detail('/colour', 'unknown')]} warnings={[detail('/properties/max', 'no effect'), detail('/choices/0/label', 'no text'), detail('/choices', 'too few'), detail('/properties/image', 'no picture'), detail('', 'unreachable')]}
   />, root as never);
   const at = (path: string): string => root.find((n) => (n.attributes['data-path'] ?? '').split(' ').includes(path))[0]!.textContent;
   assert.match(at('/properties/image'), /bad image/);
-  assert.match(at('/choices'), /too long/);
+  assert.match(at('/properties/image'), /no picture/);
+  assert.match(at('/choices'), /no text.*too long.*too few/);
   assert.match(at('/properties/max'), /no effect/);
   assert.equal(root.find((n) => n.attributes.role === 'alert').map((n) => n.textContent).join(), 'unknown');
+  assert.equal(root.find((n) => n.attributes.class === 'notice rule-note').map((n) => n.textContent.trim()).join(), 'unreachable');
 });
 
 test('a change of type is one patch', () => {

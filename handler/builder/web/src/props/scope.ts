@@ -29,7 +29,7 @@ export const ScopeContext = createContext<Scope>(undefined as unknown as Scope);
 
 export const pointerOf = (path: string): string => '/' + path.replaceAll('.', '/');
 
-const messagesAt = (list: readonly Detail[], pointers: readonly string[], within: boolean): string | undefined =>
+export const messagesAt = (list: readonly Detail[], pointers: readonly string[], within: boolean): string | undefined =>
   list.filter((d) => pointers.some((p) => d.path === p || (within && d.path.startsWith(p + '/')))).map((d) => d.message).join(' ') || undefined;
 
 /** Returns a property with its errors and warnings, including the ones for other paths that its control sets. */
