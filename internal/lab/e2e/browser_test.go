@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,16 +41,21 @@ type site struct {
 	owner   formsvc.ID
 	place   formsvc.ID
 
-	elsewhere formsvc.ID // see newOwners
+	elsewhere formsvc.ID   // see newOwners
+	later     atomic.Int64 // nanoseconds by which the site's clock is ahead
 }
 
 func newSite(t testing.TB, config formpage.Config, options ...formsvc.Option) *site {
 	t.Helper()
 	s := &site{t: t, owner: formsvc.UserIDFrom("owner")}
+	clock := func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
+	if config.Clock == nil {
+		config.Clock = clock
+	}
 	var err error
 	// Webhooks may be on this machine, and have one attempt. Nothing is sent unless a test runs the dispatcher.
 	hooks := webhooks.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Retry: webhooks.RetryPolicy{Delays: []time.Duration{}}}
-	s.service, err = formsvc.New(append(options, formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(hooks))...)
+	s.service, err = formsvc.New(append(options, formsvc.WithClock(clock), formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(hooks))...)
 	expect.NoError(t, err)
 	workspace := expect.Must(s.service.CreateWorkspace(t.Context(), s.owner, "Test"))
 	s.place = workspace.ID

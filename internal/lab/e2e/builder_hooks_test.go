@@ -23,10 +23,10 @@ import (
 	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
-// named is a script's expression for the button, link or menu item with a name, in the topmost dialog if
-// there is one.
+// named is a script's expression for the button, link or menu item with a name, in the topmost dialog or menu
+// if there is one.
 func named(name string) string {
-	return `[...([...document.querySelectorAll("dialog[open]")].at(-1) ?? document).querySelectorAll("button, a, [role=menuitem]")].find(e =>
+	return `[...([...document.querySelectorAll("dialog[open], .menu")].at(-1) ?? document).querySelectorAll("button, a, [role=menuitem]")].find(e =>
 		(e.getAttribute("aria-label") ?? e.textContent).trim() === ` + quote(name) + ` && e.getAttribute("aria-disabled") !== "true" && !e.disabled)`
 }
 
@@ -160,7 +160,7 @@ func TestBuilderWebhooks(t *testing.T) {
 	receiver.status.Store(http.StatusInternalServerError)
 	expect.Must(s.service.Submit(t.Context(), formsvc.SubmitParams{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Ada <b>"`)}}))
 	receiver.next(t)
-	b.until(`(document.dispatchEvent(new Event("visibilitychange")), document.body.innerText.includes("refused it with the status 500"))`)
+	b.until(`(document.dispatchEvent(new Event("visibilitychange")), document.body.innerText.includes("The endpoint returned status 500"))`)
 	receiver.status.Store(http.StatusServiceUnavailable)
 	b.choose("Send test event")
 	receiver.next(t)
@@ -196,9 +196,21 @@ func TestBuilderWebhooks(t *testing.T) {
 	b.choose("Actions for "+receiver.URL+"/responses", "Disable", "Disable")
 	b.shows("This webhook is disabled")
 	s.each(b, "hook-off", check)
-	b.choose("Actions for "+receiver.URL+"/responses", "Edit")
-	b.until(`document.querySelector("dialog select").value === "keep"`)
-	b.choose("Cancel", "Actions for "+receiver.URL+"/responses", "Delete", "Delete")
+	// Form details are a part of later events.
+	expect.That(t, !strings.Contains(again[0], `"formName"`), "form details that nobody asked for: %s", again[0])
+	b.choose("Actions for "+receiver.URL+"/responses", "Enable", "Actions for "+receiver.URL+"/responses", "Edit")
+	b.until(`document.querySelector("dialog select").value === "keep" && document.querySelectorAll("dialog [role=switch]").length === 2`)
+	b.do(`document.querySelector("dialog [role=switch]").click()`)
+	s.each(b, "hooks-details", check)
+	b.choose("Save")
+	b.until(`!document.querySelector("dialog")`)
+	for hook, err := range s.service.As(s.owner).Webhooks(t.Context(), formsvc.Query{}) {
+		expect.That(t, err == nil && hook.FormDetails && hook.HasSecret && hook.Enabled, "stored is %+v %v", hook, err)
+	}
+	expect.Must(s.service.Submit(t.Context(), formsvc.SubmitParams{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Bob"`)}}))
+	body := receiver.next(t)
+	expect.That(t, strings.Contains(body, `"formName":"Feedback"`) && strings.Contains(body, `"questions":{"name":{"label":"Name"`), "sent with form details: %s", body)
+	b.choose("Actions for "+receiver.URL+"/responses", "Delete", "Delete")
 	b.shows("No webhooks yet")
 	for range s.service.As(s.owner).Webhooks(t.Context(), formsvc.Query{}) {
 		t.Error("it is still there")

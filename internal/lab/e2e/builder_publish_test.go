@@ -1,6 +1,13 @@
 package e2e
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
+)
 
 // The editor and the list say that a form has unpublished changes, both publish them after showing the warnings,
 // and then offer the link. Without changes there is nothing to press.
@@ -72,4 +79,29 @@ func (s *site) publishesChanges(h hand, look func(state string)) {
 	h.until(`!` + unpublished)
 	h.press(actions)
 	h.until(item("forms.unpublish") + ` && !` + item("forms.publish_changes"))
+}
+
+// An owner in another time zone says when a form opens: until then its page says so, and afterwards it is filled in.
+func TestAFormOpensLater(t *testing.T) {
+	s := newOwners(t)
+	form := s.draft("Early birds", `[{"id":"a","type":"short_text","label":"A"}]`)
+	b := s.ownersTab(1280, 900)
+	call(b, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"})
+	h := s.hand(b, false)
+	h.start("/"+form.ID.String(), ".outline")
+	h.tab("form")
+	h.until(`T.control("/openAt")`)
+	h.do(typed(`T.control("/openAt").querySelector("input")`, "2090-05-01T09:00"))
+	h.saved()
+	expect.Must(s.service.As(s.owner).PublishForm(t.Context(), form.ID))
+	page := newTab(t, 390, 800)
+	page.open(s.url(form, ""))
+	page.shows("It opens on 1 May 2090 at 03:30 (UTC).")
+	page.until(`!document.querySelector("form")`)
+	s.later.Store(int64(time.Until(time.Date(2090, 5, 1, 3, 30, 1, 0, time.UTC))))
+	page.open(s.url(form, ""))
+	page.set(field("a.a"), "x")
+	page.press("next")
+	page.until(thanks)
+	wantAnswers(t, s.answers(form), map[string]string{"a": `"x"`})
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -93,12 +94,24 @@ func TestTextsInTheBuilder(t *testing.T) {
 	h.key(kb.Escape)
 
 	form = expect.Must(s.service.As(s.owner).PublishForm(t.Context(), form.ID))
-	s.send(form, time.Time{}, map[string]any{"name": "Ann"}, nil)
+	sent := s.send(form, time.Time{}, map[string]any{"name": "Ann", "deal": true}, nil)
 	s.openOwners(b, "/"+form.ID.String()+"/results/responses", ".responses")
 	b.shows("Your name <img src=x onerror='window.pwned=1'>")
 	b.visit(s.url(form, "?name=Ann"))
 	b.until(`[...document.querySelectorAll("a")].some(a => a.href === "https://example.com/a_(b)_c" && a.textContent === "our [page]")`)
 	expect.That(t, !get(b, chromedp.Evaluate[bool](`"pwned" in window`)), "a label ran a script")
+
+	// The response contains the text that was agreed to, also when the owner has changed or deleted the block.
+	client := s.service.As(s.owner)
+	expect.Must(client.UpdateBlock(t.Context(), form.ID, "deal", json.RawMessage(`{"properties":{"legalText":"Something else"}}`)))
+	for _, state := range []string{"changed", "deleted"} {
+		s.openOwners(b, "/"+form.ID.String()+"/results/"+sent.ID.String(), ".answers")
+		b.until(`[...document.querySelectorAll(".answers div")].some(e => e.innerText.replace(/\s+/g, " ") === "Terms Yes I agree") && !document.body.innerText.includes("Something else")`)
+		s.each(b, "consent-"+state, check)
+		if state == "changed" {
+			expect.Must(client.DeleteBlock(t.Context(), form.ID, "deal"))
+		}
+	}
 }
 
 func TestTextsInOtherBrowsers(t *testing.T) {

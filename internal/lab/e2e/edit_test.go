@@ -3,7 +3,6 @@ package e2e
 import (
 	"encoding/json"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,13 +54,7 @@ func TestARespondentCorrectsAnAnswer(t *testing.T) {
 		width            int64
 	}{{"script", "MULTI", "ar", true, 390}, {"plain", "SINGLE", "de", false, 1280}, {"plain-multi", "MULTI", "en", false, 390}, {"script-single", "SINGLE", "en", true, 1280}, {"script-wide", "MULTI", "en", true, 1280}} {
 		t.Run(c.name, func(t *testing.T) {
-			var later atomic.Bool
-			s := newSite(t, formpage.Config{Clock: func() time.Time {
-				if later.Load() {
-					return time.Now().Add(2 * time.Hour)
-				}
-				return time.Now()
-			}})
+			s := newSite(t, formpage.Config{})
 			form, submission := s.registered(c.kind)
 			link := s.editLink(submission) + "?lang=" + c.lang
 			b := newTabOf(t, c.script, c.width, 900)
@@ -111,7 +104,7 @@ func TestARespondentCorrectsAnAnswer(t *testing.T) {
 			b.until(`document.querySelector("[name='a.name']")?.value === "Countess" && document.readyState === "complete" && !document.querySelector("#summary")`)
 
 			b.set(field("a.name"), "too late")
-			later.Store(true)
+			s.later.Store(int64(2 * time.Hour))
 			b.press("next")
 			b.until(`document.querySelector(".fs-screen") && [...document.querySelectorAll(".fs-note dd")].some(e => e.textContent === "too late")`)
 			look("expired")

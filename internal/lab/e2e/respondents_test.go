@@ -50,6 +50,7 @@ func TestRespondentsInEachBrowser(t *testing.T) {
 		"links": linksTickNothing, "texts": textsFollowAnswers,
 		"clear": choicesAreCleared, "keys": keysStayInTheQuestion, "back": backIsNoNewVisit, "print": paperHasLongAnswers,
 		"consent": consentsAreToTheTextOnThePage, "edit": answersAreCorrected,
+		"checks": checksAreOnTheirStep, "removed": removedPagesAreListed, "search": respondentsSearchLists,
 	}
 	t.Run("Chromium", func(t *testing.T) {
 		for name, run := range points {
