@@ -55,7 +55,8 @@ quick:
 test:
 	$(GO) vet ./...
 	@# The slowest package is first, so that the others run in parallel.
-	$(WITH_POSTGRES) -- $(GO) test -vet=off -short ./storage/postgres $(LIBRARY)
+	@# examples/auth is a module of its own, because it uses a library for mail.
+	$(WITH_POSTGRES) -- sh -ec '$(GO) test -vet=off -short ./storage/postgres $(LIBRARY); cd examples/auth; GOWORK= $(GO) test -short .'
 
 ## test-all: all tests, nearly all with the race detector, and test-lab. These targets run longer tests: test-modes,
 ## test-random, test-network, test-skew, test-postgres, mutants, fuzz, contract,

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"mime"
-	"mime/quotedprintable"
 	"net/http"
-	"net/mail"
-	"net/smtp"
 	"slices"
+
+	"github.com/wneessen/go-mail"
 
 	"github.com/formsvc/formsvc"
 )
@@ -19,9 +18,10 @@ import (
 // mailer is the handler of the local webhook "mail". It sends each submission to the form's owner, and a receipt to the
 // respondent if the form has an email block. The webhook's queue repeats a failed event, so a mail can arrive twice.
 type mailer struct {
-	server, from string // address of the SMTP server, and the sender
-	accounts     *accounts
-	service      *formsvc.Service
+	client   *mail.Client // for the SMTP server
+	from     string
+	accounts *accounts
+	service  *formsvc.Service
 }
 
 // register creates the webhook for all forms, once.
@@ -60,10 +60,10 @@ func (m *mailer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	owner, err := m.owner(r.Context(), event.Response.FormID)
 	if err == nil {
-		err = m.send(owner, "New response: "+event.Response.FormName, text.String())
+		err = m.send(r.Context(), owner, "New response: "+event.Response.FormName, text.String())
 	}
 	if err == nil && receipt != "" {
-		err = m.send(receipt, "Your response: "+event.Response.FormName, text.String())
+		err = m.send(r.Context(), receipt, "Your response: "+event.Response.FormName, text.String())
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable) // the event is repeated later
@@ -97,16 +97,12 @@ func (m *mailer) owner(ctx context.Context, id formsvc.ID) (address string, err 
 	return "", fmt.Errorf("the owner of form %s has no account: %w", id, rows.Err())
 }
 
-func (m *mailer) send(to, subject, text string) error {
-	address, err := mail.ParseAddress(to) // rejects line breaks
-	if err != nil {
+func (m *mailer) send(ctx context.Context, to, subject, text string) error {
+	message := mail.NewMsg()
+	if err := errors.Join(message.From(m.from), message.To(to)); err != nil {
 		return err
 	}
-	var message bytes.Buffer
-	fmt.Fprintf(&message, "From: %s\r\nTo: %s\r\nSubject: %s\r\nMIME-Version: 1.0\r\n", m.from, address, mime.QEncoding.Encode("utf-8", subject))
-	message.WriteString("Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
-	body := quotedprintable.NewWriter(&message)
-	_, _ = body.Write([]byte(text)) // to a buffer
-	_ = body.Close()
-	return smtp.SendMail(m.server, nil, m.from, []string{address.Address}, message.Bytes())
+	message.Subject(subject)
+	message.SetBodyString(mail.TypeTextPlain, text)
+	return m.client.DialAndSendWithContext(ctx, message)
 }

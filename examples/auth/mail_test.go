@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wneessen/go-mail"
+
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 )
@@ -22,7 +24,7 @@ func TestMailsAboutAResponse(t *testing.T) {
 	t.Cleanup(func() { _ = server.Close() })
 	mails := make(chan string, 10)
 	go serveMail(server, mails)
-	p.mail.server = server.Addr().String()
+	p.mail.client = expect.Must(mail.NewClient("127.0.0.1", mail.WithPort(server.Addr().(*net.TCPAddr).Port), mail.WithTLSPolicy(mail.NoTLS)))
 	for range 2 { // one webhook
 		expect.NoError(t, p.mail.register(t.Context()))
 	}
@@ -43,7 +45,7 @@ func TestMailsAboutAResponse(t *testing.T) {
 		got := <-mails
 		head, body, _ := strings.Cut(got, "\n\n")
 		text := head + "\n\n" + string(expect.Must(io.ReadAll(quotedprintable.NewReader(strings.NewReader(body)))))
-		for _, want := range []string{"TO:<" + to + ">\n", "To: <" + to + ">\n", "Subject: =?utf-8?q?", "Your email: eve@example.com\n", "Message: Grüße\n"} {
+		for _, want := range []string{"TO:<" + to + ">\n", "To: <" + to + ">\n", "Subject: =?UTF-8?q?", "Your email: eve@example.com\n", "Message: Grüße\n"} {
 			expect.That(t, strings.Contains(text, want), "the mail to %s lacks %q:\n%s", to, want, text)
 		}
 		expect.That(t, !strings.Contains(head, "Bcc"), "an answer is a header:\n%s", head)

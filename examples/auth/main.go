@@ -4,8 +4,9 @@
 //
 //	go run ./examples/auth -database-url postgres://localhost/product
 //
-// Read host.go first: it combines all parts. accounts.go is the product without formsvc. resolver.go
-// connects its sessions with formsvc. directory.go offers its customers as choices in forms, and mail.go sends email about responses. pages.go contains the product's pages, and metrics.go its middleware.
+// Read host.go first: it combines all parts. accounts.go is the product without formsvc. resolver.go connects its
+// sessions with formsvc. directory.go offers its customers as choices in forms, and mail.go sends email about responses.
+// pages.go contains the product's pages, and metrics.go its middleware.
 //
 // # Cross-site requests
 //
@@ -33,6 +34,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/wneessen/go-mail"
 
 	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
@@ -40,11 +42,12 @@ import (
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on (port 0 picks a free port)")
-	mailServer := flag.String("smtp", "127.0.0.1:25", "address of the SMTP server for mails about responses")
+	mailHost := flag.String("smtp-host", "127.0.0.1", "host of the SMTP server for mails about responses")
+	mailPort := flag.Int("smtp-port", 25, "port of the SMTP server")
 	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "URL of the product's PostgreSQL database")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *addr, *database, *mailServer)
+	err := run(ctx, *addr, *database, *mailHost, *mailPort)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "auth:", err)
@@ -52,7 +55,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, addr, database, mailServer string) error {
+func run(ctx context.Context, addr, database, mailHost string, mailPort int) error {
 	if database == "" {
 		return errors.New("-database-url is required")
 	}
@@ -72,7 +75,12 @@ func run(ctx context.Context, addr, database, mailServer string) error {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	m := &mailer{server: mailServer, from: "forms@example.com", accounts: accounts}
+	// A server on another machine also needs WithSMTPAuth, and TLSMandatory, which is the default.
+	client, err := mail.NewClient(mailHost, mail.WithPort(mailPort), mail.WithTLSPolicy(mail.TLSOpportunistic))
+	if err != nil {
+		return err
+	}
+	m := &mailer{client: client, from: "forms@example.com", accounts: accounts}
 	h, err := newHost(accounts, postgres.New(pool), m, webhooks.Config{}, logger)
 	if err != nil {
 		return err

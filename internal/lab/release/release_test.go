@@ -188,7 +188,7 @@ func TestTidy(t *testing.T) {
 	}
 	put("internal/docs/release.md", string(must(os.ReadFile(filepath.Join(root, "internal/docs/release.md")))))
 	uses := ""
-	for _, module := range []string{"orm", "otel", "replicas"} {
+	for _, module := range []string{"auth", "orm", "otel", "replicas"} {
 		uses += "\t./examples/" + module + "\n"
 		put("examples/"+module+"/go.mod", "module github.com/formsvc/formsvc/examples/"+module+"\n\ngo 1.26.0\n\nrequire github.com/formsvc/formsvc v0.1.0\n")
 		put("examples/"+module+"/main.go", "package main\n\nimport _ \"github.com/formsvc/formsvc\"\n\nfunc main() {}\n")
