@@ -77,6 +77,9 @@ func run(ctx context.Context, addr, database string, together bool) error {
 	for token, s := range signedIn {
 		fmt.Printf("curl -sS http://%s%s/v1/me -H 'X-API-Key: %s'\n", listener.Addr(), h.prefix(s.Tenant), token)
 	}
+	for _, tenant := range names {
+		fmt.Printf("http://%s%s/f/contact-%s\n", listener.Addr(), h.prefix(tenant), tenant)
+	}
 	return h.serve(ctx, listener, &http.Server{ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second})
 }
 

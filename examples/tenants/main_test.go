@@ -37,7 +37,8 @@ func TestTenantsDoNotMeetInMemory(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
-			tenantsDoNotMeet(t, way, func(context.Context, string) (storage.Storage, error) { return memory.New(), nil })
+			stores := map[string]storage.Storage{"tenant_acme": memory.New(), "tenant_globex": memory.New(), "tenants": memory.New()}
+			tenantsDoNotMeet(t, way, func(_ context.Context, schema string) (storage.Storage, error) { return stores[schema], nil })
 		})
 	}
 }
@@ -62,11 +63,14 @@ func tenantsDoNotMeet(t *testing.T, way way, open opener) {
 	limit, err := memorystore.New(&memorystore.Config{Tokens: budget, Interval: time.Hour})
 	expect.NoError(t, err)
 	t.Cleanup(func() { _ = limit.Close(context.WithoutCancel(t.Context())) })
-	h, err := way.make(t.Context(), []string{"acme", "globex"}, users, open, limit)
-	expect.NoError(t, err)
-	for _, service := range h.services {
-		t.Cleanup(func() { _ = service.Close(context.WithoutCancel(t.Context())) })
+	var h *host
+	start := func() {
+		h = expect.Must(way.make(t.Context(), []string{"acme", "globex"}, users, open, limit))
+		for _, service := range h.services {
+			t.Cleanup(func() { _ = service.Close(context.WithoutCancel(t.Context())) })
+		}
 	}
+	start()
 	send := func(tenant, token, method, path, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), method, h.prefix(tenant)+"/v1"+path, strings.NewReader(body))
 		r.Header.Set("X-API-Key", token)
@@ -125,6 +129,41 @@ func tenantsDoNotMeet(t *testing.T, way way, open opener) {
 	}
 	w = send("acme", "r", http.MethodPost, "/forms", form(`{}`))
 	expect.That(t, w.Code == http.StatusForbidden, "the API lets a reader create a form: %d %s", w.Code, w.Body)
+
+	// Each tenant has one contact form, also after a restart. Only its users can edit it.
+	var forms struct {
+		Items []struct {
+			ID       string
+			PublicID string `json:"public_id"`
+		}
+	}
+	list := func() (contact string) {
+		expect.NoError(t, json.Unmarshal(click("acme", "a", http.MethodGet, "/-/v1/forms", "").Body.Bytes(), &forms))
+		for _, f := range forms.Items {
+			if f.PublicID == "contact-acme" {
+				contact = f.ID
+			}
+		}
+		return contact
+	}
+	own, count := list(), len(forms.Items)
+	workspaces := click("acme", "a", http.MethodGet, "/-/v1/workspaces", "").Body.String()
+	w = click("globex", "g", http.MethodPatch, "/-/v1/forms/"+own, `{"name":"Mine"}`)
+	expect.That(t, w.Code == http.StatusNotFound, "a user of globex edits acme's form: %d %s", w.Code, w.Body)
+	w = click("acme", "a", http.MethodPatch, "/-/v1/forms/"+own, `{"name":"Write to Acme"}`)
+	expect.That(t, w.Code == http.StatusOK, "a user of acme edits it: %d %s", w.Code, w.Body)
+	start()
+	for tenant, name := range map[string]string{"acme": "Write to Acme", "globex": "Contact"} {
+		w := httptest.NewRecorder()
+		h.routes.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, h.prefix(tenant)+"/f/contact-"+tenant, nil))
+		expect.That(t, w.Code == http.StatusOK && strings.Contains(w.Body.String(), "<title>"+name), "%s has no page %q: %d %s", tenant, name, w.Code, w.Body)
+	}
+
+	expect.That(t, list() == own && len(forms.Items) == count, "acme has other forms after a restart: %+v", forms.Items)
+	expect.Equal(t, click("acme", "a", http.MethodGet, "/-/v1/workspaces", "").Body.String(), workspaces, "acme's workspaces after a restart")
+	w = click("acme", "a", http.MethodDelete, "/-/v1/forms/"+own, "")
+	expect.That(t, w.Code == http.StatusNoContent, "a user of acme moves it to the trash: %d %s", w.Code, w.Body)
+	start()
 
 	// One user uses up all calls, and the other user still has calls left.
 	var last int

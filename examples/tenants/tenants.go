@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	_ "embed"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -110,6 +112,48 @@ func safeBlockTypes() (types []string) {
 	return types
 }
 
+// contact is a form as the builder downloads it.
+//
+//go:embed contact.json
+var contact []byte
+
+// ensureContact gives a new tenant a contact form with the page /f/contact-{tenant}, and updates it at later starts if
+// contact.json has changed and no user has edited the form. The form's workspace belongs to no user of the tenant, so
+// that it remains when users leave. A product with several processes calls it once when it creates the tenant.
+func ensureContact(ctx context.Context, service *formsvc.Service, tenant string, known sessions) error {
+	form, err := service.ParseForm(contact)
+	if err != nil {
+		return err
+	}
+	form.PublicID = "contact-" + tenant // unique in the service, which other tenants may share
+	owner := service.As(session{Tenant: tenant}.principal().UserID)
+	for workspace, err := range owner.Workspaces(ctx, formsvc.Query{}) {
+		if err != nil {
+			return err
+		}
+		form.Workspace = workspace.ID
+	}
+	if form.Workspace.IsZero() {
+		workspace, err := owner.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: tenant})
+		if err != nil {
+			return err
+		}
+		form.Workspace = workspace.ID
+	}
+	for _, user := range known {
+		if user.Tenant == tenant {
+			if err := service.AddMember(ctx, form.Workspace, user.principal().UserID); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = service.AsHost().EnsureForm(ctx, form)
+	if errors.Is(err, formsvc.ErrConflict) {
+		return nil // a user has moved the form to the trash or to another workspace
+	}
+	return err
+}
+
 // opener opens the storage that lies in a schema.
 type opener func(ctx context.Context, schema string) (storage.Storage, error)
 
@@ -134,8 +178,8 @@ func oneEach(ctx context.Context, names []string, known sessions, open opener, l
 		if err != nil {
 			return nil, err
 		}
-		if err := h.mount(service, h.prefix(name), resolver{name, known}); err != nil {
-			return nil, err
+		if err := errors.Join(h.mount(service, h.prefix(name), resolver{name, known}), ensureContact(ctx, service, name, known)); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return h, nil
@@ -147,7 +191,7 @@ func oneEach(ctx context.Context, names []string, known sessions, open opener, l
 // Any number of tenants costs as much as one tenant. The product must not make a user a
 // member of another tenant's workspace, and what [formsvc.Service.AsHost] lists is
 // everybody's. A tenant is removed by a call of DeleteUser for each of its users.
-func allInOne(ctx context.Context, _ []string, known sessions, open opener, limit limiter.Store) (*host, error) {
+func allInOne(ctx context.Context, names []string, known sessions, open opener, limit limiter.Store) (*host, error) {
 	store, err := open(ctx, "tenants")
 	if err != nil {
 		return nil, err
@@ -161,5 +205,9 @@ func allInOne(ctx context.Context, _ []string, known sessions, open opener, limi
 		return nil, err
 	}
 	h := &host{routes: http.NewServeMux(), prefix: func(string) string { return "" }}
-	return h, h.mount(service, "", resolver{sessions: known})
+	err = h.mount(service, "", resolver{sessions: known})
+	for _, name := range names {
+		err = errors.Join(err, ensureContact(ctx, service, name, known))
+	}
+	return h, err
 }
