@@ -233,6 +233,8 @@ contract:
 	cd internal/lab/contract && npm ci
 	FORMSVC_TEST_REQUIRE_NODE=1 $(WITH_POSTGRES) -- sh -c 'cd internal/lab/contract && $(GO) test -timeout 20m ./...'
 
-## soak: kill the service and the database under load, and check that nothing is lost
+## soak: kill the service and the database under load, and kill a process with a local webhook 100 times. Checks that
+## nothing is lost
 soak:
 	$(GO) run ./internal/lab/soak -kills 100 -server-kills 20 -processes 2
+	$(WITH_POSTGRES) -- $(GO) test -count=1 -timeout 30m -run TestALocalWebhookOutlivesKills -v ./internal/servicetest -kills 100
