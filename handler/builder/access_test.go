@@ -18,7 +18,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/builder"
 	"github.com/formsvc/formsvc/internal/lab/expect"
-	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // requiredScopes lists every endpoint and page of the builder with its scopes, separated by spaces. The test compares it
@@ -177,8 +177,13 @@ func (r roles) scopes(_ *http.Request, workspace, _ formsvc.ID) ([]formsvc.Scope
 // A request gets the scopes for the workspace that it reads or changes, however it names that workspace.
 func TestScopesByWorkspace(t *testing.T) {
 	t.Parallel()
+	onEachStore(t, testScopesByWorkspace)
+}
+
+func testScopesByWorkspace(t *testing.T, store storage.Storage) {
+	t.Helper()
 	granted := roles{}
-	s := newHost(t, memory.New(), builder.Config{Scopes: granted.scopes, Limits: builder.Limits{Requests: -1}}, formsvc.WithBasePath("/forms"))
+	s := newHost(t, store, builder.Config{Scopes: granted.scopes, Limits: builder.Limits{Requests: -1}}, formsvc.WithBasePath("/forms"))
 	owner := s.service.As(formsvc.UserIDFrom("ann"))
 	edited, read := s.form("ann", oneQuestion), s.form("ann", oneQuestion)
 	foreign := s.form("eve", oneQuestion)

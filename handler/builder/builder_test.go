@@ -26,8 +26,10 @@ import (
 	"github.com/formsvc/formsvc/handler/docs"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/expect"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
@@ -52,6 +54,21 @@ func newHost(t testing.TB, store storage.Storage, config builder.Config, options
 	}
 	s.owners = expect.Must(builder.New(s.service, config))
 	return s
+}
+
+// onEachStore runs a test with storage in memory and on PostgreSQL.
+func onEachStore(t *testing.T, test func(*testing.T, storage.Storage)) {
+	t.Helper()
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, memory.New())
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		pool, schema := pgtest.Pool(t, pgtest.MaxConns(4)), postgres.WithSchema(pgtest.Schema(t))
+		expect.NoError(t, postgres.Migrate(t.Context(), pool, schema))
+		test(t, postgres.New(pool, schema))
+	})
 }
 
 func newSite(t testing.TB, change ...func(*builder.Config)) *site {

@@ -10,15 +10,21 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/builder"
 	"github.com/formsvc/formsvc/internal/lab/expect"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // What the host does not offer cannot be added, whichever way it arrives, and what a form has is kept.
 func TestOffer(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(c *builder.Config) {
-		c.Offer = builder.Offer{BlockTypes: []string{"short_text", "group"}, Settings: []string{"closed"}, NoTheme: true}
-		c.Theme = json.RawMessage(`{"font":"serif"}`)
-		c.Limits.Requests = -1
+	onEachStore(t, testOffer)
+}
+
+func testOffer(t *testing.T, store storage.Storage) {
+	t.Helper()
+	s := newHost(t, store, builder.Config{
+		Offer:  builder.Offer{BlockTypes: []string{"short_text", "group"}, Settings: []string{"closed"}, NoTheme: true},
+		Theme:  json.RawMessage(`{"font":"serif"}`),
+		Limits: builder.Limits{Requests: -1},
 	})
 	form := s.form("ann", `[{"id":"name","type":"short_text","label":"Name"},{"id":"pay","type":"payment","label":"Fee"},{"id":"g","type":"group","children":[{"id":"n","type":"number"}]}]`)
 	client := s.service.As(formsvc.UserIDFrom("ann")) // the API is not limited
