@@ -64,6 +64,9 @@ func (m *mailer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil && receipt != "" {
 		err = m.send(r.Context(), receipt, "Your response: "+event.Response.FormName, text.String())
+		if rejected, ok := errors.AsType[*mail.SendError](err); ok && rejected.ErrorCode() >= 500 {
+			err = nil // the respondent's address does not work, and another attempt would repeat the owner's mail
+		}
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable) // the event is repeated later

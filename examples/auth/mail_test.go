@@ -6,6 +6,8 @@ import (
 	"io"
 	"mime/quotedprintable"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/textproto"
 	"strings"
 	"testing"
@@ -52,6 +54,16 @@ func TestMailsAboutAResponse(t *testing.T) {
 	}
 	stop()
 	expect.NoError(t, <-stopped)
+
+	// A server that rejects the respondent's address ends the event, and a server that is down repeats it.
+	event := `{"response":{"formId":"` + form.ID.String() + `","answers":{"email":"nobody@example.com"},"questions":{"email":{"type":"email"}}}}`
+	for _, want := range []int{http.StatusOK, http.StatusServiceUnavailable} {
+		w := httptest.NewRecorder()
+		p.mail.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(event)))
+		expect.That(t, w.Code == want, "%d %s, want %d", w.Code, w.Body, want)
+		_ = server.Close()
+	}
+	expect.Equal(t, len(mails), 1, "mails to the owner")
 }
 
 // serveMail accepts mails over SMTP, and sends each one with its addresses.
@@ -73,6 +85,9 @@ func serveMail(server net.Listener, mails chan<- string) {
 				_ = c.PrintfLine("354 continue")
 				text, _ := c.ReadDotBytes()
 				mails <- addresses + string(text)
+			case strings.Contains(line, "TO:<nobody@"):
+				_ = c.PrintfLine("550 no such user")
+				continue
 			case strings.Contains(line, " TO:"):
 				addresses += strings.Fields(line)[1] + "\n"
 			}
