@@ -856,9 +856,11 @@ const (
 //     metadata/user_agent, metadata/utm/campaign, metadata/utm/content, metadata/utm/medium, metadata/utm/source and
 //     metadata/utm/term, always.
 //
-// Unanswered blocks have empty cells. With SplitColumns, an “Other” answer is in the column id/other. For a choice
-// whose ID is "other" or starts with "choice:", the column has the prefix "choice:", as in id/choice:other. If a column
-// name is already used, for example because a block has the ID submitted_at, " (2)", " (3)" and so on is appended.
+// A choice has its current label, or the label at the time of the answer if it was removed or comes from a host's
+// list ([WithChoices]). NDJSON always has the label at the time of the answer. Unanswered blocks have empty cells.
+// With SplitColumns, an “Other” answer is in the column id/other. For a choice whose ID is "other" or starts with
+// "choice:", the column has the prefix "choice:", as in id/choice:other. If a column name is already used, for
+// example because a block has the ID submitted_at, " (2)", " (3)" and so on is appended.
 //
 // Spreadsheet programs interpret a cell as a formula if it starts with =, +, -, @, a tab or a carriage return. The
 // export inserts an apostrophe (') before such text, even if the text already has leading apostrophes. To restore the

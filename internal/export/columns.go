@@ -40,6 +40,7 @@ type columns struct {
 	leading []string // names of the first columns
 	fields  []*field
 	byID    map[string]*field
+	labels  map[columnKey]string // current labels of choices, with the choice's ID as part
 
 	index map[columnKey]int // positions, set by header
 	cells []cell            // reused for every row
@@ -52,7 +53,7 @@ type field struct {
 }
 
 func newColumns(d storage.Definition, o Options) (*columns, error) {
-	c := &columns{o: o, leading: leading, byID: map[string]*field{}, index: map[columnKey]int{}}
+	c := &columns{o: o, leading: leading, byID: map[string]*field{}, labels: map[columnKey]string{}, index: map[columnKey]int{}}
 	if o.Respondent {
 		c.leading = slices.Concat(c.leading, []string{"respondent"})
 	}
@@ -85,6 +86,11 @@ func (c *columns) addBlocks(blocks []schema.Block) {
 		b := &blocks[i]
 		for _, p := range blockParts(b, c.o) {
 			c.addColumn(c.findOrAddField(b.ID, b.PlainLabel()), p)
+		}
+		for _, choice := range slices.Concat(b.Choices, b.MatrixColumns) {
+			if choice.Label != "" && b.ListRef().List == "" {
+				c.labels[columnKey{b.ID, choice.ID}] = choice.Label
+			}
 		}
 		c.addBlocks(b.Children)
 	}
@@ -128,10 +134,35 @@ func (c *columns) addColumn(f *field, p part) {
 	f.parts = append(f.parts, col)
 }
 
-func (c *columns) addColumnsOf(s *storage.Submission) error {
+// decodeAnswers returns a submission's answers with the current labels of choices, so that a corrected label does not
+// split a choice into two.
+func (c *columns) decodeAnswers(s *storage.Submission) ([]schema.Answer, error) {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
-		return fmt.Errorf("submission %s: %w", s.ID, err)
+		return nil, fmt.Errorf("submission %s: %w", s.ID, err)
+	}
+	for i := range answers {
+		update := func(picks schema.Picks) {
+			for n := range picks {
+				picks[n].Label = cmp.Or(c.labels[columnKey{answers[i].ID, picks[n].ID}], picks[n].Label)
+			}
+		}
+		switch v := answers[i].Value.(type) {
+		case schema.Picks:
+			update(v)
+		case schema.Matrix:
+			for _, row := range v {
+				update(row.Picks)
+			}
+		}
+	}
+	return answers, nil
+}
+
+func (c *columns) addColumnsOf(s *storage.Submission) error {
+	answers, err := c.decodeAnswers(s)
+	if err != nil {
+		return err
 	}
 	for i := range answers {
 		a := &answers[i]
@@ -189,9 +220,9 @@ func (c *columns) columnName(col column) string {
 // newRow returns a submission's cells, which are valid until the next call. known is false if the header lacks a column
 // that the submission needs.
 func (c *columns) newRow(s *storage.Submission) (cells []cell, known bool, err error) {
-	answers, err := schema.DecodeAnswers(s.Answers)
+	answers, err := c.decodeAnswers(s)
 	if err != nil {
-		return nil, false, fmt.Errorf("submission %s: %w", s.ID, err)
+		return nil, false, err
 	}
 	clear(c.cells)
 	c.cells[0] = cell{s.ID.String(), true}

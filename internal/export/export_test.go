@@ -174,6 +174,29 @@ func TestColumnsOfEachBlock(t *testing.T) {
 	expect.That(t, strings.HasPrefix(got, `"q/firstName" "q/lastName" "q/phone"`), "a hidden part: %s", got)
 }
 
+// A choice has one name in a table, also if its label was corrected after an answer. A deleted choice, and one of the
+// host's list, has the label of its answer.
+func TestCorrectedLabelsOfChoices(t *testing.T) {
+	const choices = `:[{"id":"x","label":"Yes"},{"id":"y"}]`
+	for _, c := range []struct{ block, value, want string }{
+		{`"type":"single_choice","choices"` + choices, `{"id":"x","label":"Yess"}`, `q="Yes"`},
+		{`"type":"dropdown","choices"` + choices, `{"id":"y","label":"No"}`, `q="No"`},
+		{`"type":"dropdown","choices"` + choices, `{"id":"gone","label":"Gone"}`, `q="Gone"`},
+		{`"type":"picture_choice","choices"` + choices, `{"other":"Yess"}`, `q="Yess"`},
+		{`"type":"multiple_choice","choices"` + choices, `[{"id":"x","label":"Yess"},{"id":"gone","label":"Gone"}]`, `q="Yes; Gone"`},
+		{`"type":"ranking","choices"` + choices, `[{"id":"y","label":"No"},{"id":"x","label":"Yess"}]`, `q="No; Yes"`},
+		{`"type":"matrix","matrix_rows":[{"id":"r"}],"matrix_columns"` + choices, `{"r":{"id":"x","label":"Yess"}}`, `q/r="Yes"`},
+		{`"type":"single_choice","properties":{"rule":{"choices":{"list":"people"}}},"choices"` + choices, `{"id":"x","label":"Ann"}`, `q="Ann"`},
+	} {
+		d := storage.Definition{Blocks: []byte(`[{"id":"g","type":"group","children":[{"id":"q",` + c.block + `}]}]`)}
+		_, kind, _ := strings.Cut(strings.Split(c.block, `,`)[0], `:`)
+		given := answer("q", strings.Trim(kind, `"`), c.value)
+		expect.Equal(t, pairs(lines(t, d, schema.Export{}, response(1, given))), c.want, c.block)
+		spread := pairs(lines(t, d, schema.Export{SplitColumns: true}, response(1, given)))
+		expect.That(t, !strings.Contains(spread, "Yess") || strings.Contains(given, "other"), "%s: %s", c.block, spread)
+	}
+}
+
 // Names are there once: those of every table, of fields that are called alike, and of ids
 // that look like a field with its part. A new part stands with its field.
 func TestNamesOfColumns(t *testing.T) {

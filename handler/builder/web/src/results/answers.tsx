@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { config } from '../app/config';
+import { isObject } from '../app/json';
 import { allBlocks, type Block, type Choice, type Form } from '../app/records';
 import { formatDateTime, formatNumber, t } from '../app/words';
 import { labelInsertions, plainText } from '../app/text';
@@ -60,8 +61,13 @@ export function countryName(code: string): string {
 const formatDateAnswer = (text: string): string =>
   text.includes('T') ? formatDateTime(text) : new Intl.DateTimeFormat(config.language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(text));
 
-const choiceText = (pick: ChoiceValue | string): string =>
-  typeof pick === 'string' ? pick : 'other' in pick ? pick.other : pick.label || pick.id;
+/** Returns a function for the texts of choices. It uses current labels, except for removed choices and a host's list. */
+const choiceText = (block?: Block) => {
+  const rule = block?.properties?.rule;
+  const choices = isObject(rule) && rule.choices ? undefined : (block?.choices ?? block?.matrix_columns);
+  return (pick: ChoiceValue | string): string =>
+    typeof pick === 'string' ? pick : 'other' in pick ? pick.other : choices?.find((c) => c.id === pick.id)?.label || pick.label || pick.id;
+};
 
 const toList = <T,>(value: unknown): T[] => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]) as T[];
 
@@ -75,7 +81,7 @@ function rowName(id: string, block?: Block): string {
 function answerParts({ field, value }: Answer, block?: Block): [name: string, text: string][] {
   return Object.entries(value as Record<string, unknown>).map(([key, part]) =>
     field.type === 'matrix'
-      ? [rowName(key, block), toList<ChoiceValue>(part).map(choiceText).join(', ')]
+      ? [rowName(key, block), toList<ChoiceValue>(part).map(choiceText(block)).join(', ')]
       : [key, key === 'country' ? countryName(String(part)) : String(part)],
   );
 }
@@ -89,7 +95,7 @@ export function answerText(answer: Answer, block?: Block): string {
     if (typeof value === 'string') return field.type === 'country' ? countryName(value) : field.type === 'date' ? formatDateAnswer(value) : value;
     switch (field.type) {
       case 'ranking':
-        return toList<ChoiceValue>(value).map((p, i) => `${i + 1}. ${choiceText(p)}`).join(', ');
+        return toList<ChoiceValue>(value).map((p, i) => `${i + 1}. ${choiceText(block)(p)}`).join(', ');
       case 'file_upload':
       case 'signature':
         return toList<File>(value).map((f) => f.name).join(', ');
@@ -103,7 +109,7 @@ export function answerText(answer: Answer, block?: Block): string {
         return [p.amount, p.currency, p.status].filter(Boolean).join(' ');
       }
     }
-    return toList<ChoiceValue>(value).map(choiceText).join(', ');
+    return toList<ChoiceValue>(value).map(choiceText(block)).join(', ');
   } catch {
     return typeof value === 'string' ? value : JSON.stringify(value);
   }
@@ -143,7 +149,7 @@ export function AnswerValue({ answer, block }: { answer: Answer; block: Block | 
     );
   }
   if (Array.isArray(value)) {
-    const items = value.map((p, i) => <li key={i} dir="auto">{choiceText(p as ChoiceValue)}</li>);
+    const items = value.map((p, i) => <li key={i} dir="auto">{choiceText(block)(p as ChoiceValue)}</li>);
     return field.type === 'ranking' ? <ol class="numbered">{items}</ol> : <ul>{items}</ul>;
   }
   return <span class="written">{text}</span>;

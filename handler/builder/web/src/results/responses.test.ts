@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { shortHeadings, type Submission } from './answers';
+import type { Block } from '../app/records';
+import { answerText, shortHeadings, type Submission } from './answers';
 import { adjacentResponses } from './responses';
 import { fetchBounds, parseFilter, filterQuery } from './filter';
 
@@ -26,6 +27,22 @@ test('titles of columns can be told apart', () => {
     [['x'.repeat(30) + '😀', 'x'.repeat(30) + '😁'], ['… 😀', '… 😁']],
   ] as [string[], string[]][]) {
     assert.deepEqual(shortHeadings(labels), want);
+  }
+});
+
+test('a choice has its current label', () => {
+  const choices = [{ id: 'x', label: 'Yes' }, { id: 'y' }];
+  const old = { id: 'x', label: 'Yess' };
+  for (const [type, value, block, want] of [
+    ['single_choice', old, { choices }, 'Yes'],
+    ['single_choice', old, undefined, 'Yess'],
+    ['dropdown', { id: 'y', label: 'No' }, { choices }, 'No'],
+    ['dropdown', old, { choices, properties: { rule: { choices: { list: 'people' } } } }, 'Yess'],
+    ['multiple_choice', [old, { id: 'gone', label: 'Gone' }, { other: 'x' }], { choices }, 'Yes, Gone, x'],
+    ['ranking', [{ id: 'y', label: 'No' }, old], { choices }, '1. No, 2. Yes'],
+    ['matrix', { r: old }, { matrix_rows: [{ id: 'r', label: 'Row' }], matrix_columns: choices }, 'Row: Yes'],
+  ] as const) {
+    assert.equal(answerText({ field: { id: 'q', type, label: 'Q' }, value }, block && ({ id: 'q', type, ...block } as unknown as Block)), want);
   }
 });
 
