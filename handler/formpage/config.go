@@ -78,7 +78,8 @@ type Config struct {
 	Partials Partials
 
 	// ClientIP returns the respondent's address for Limiter, such as r.RemoteAddr, or a header that the host's proxy
-	// sets. A port is ignored. Behind a proxy, RemoteAddr is the same for everyone. Requests for which ClientIP returns
+	// sets. For X-Forwarded-For, return strings.Join(r.Header.Values("X-Forwarded-For"), ","): only the last address of a
+	// list counts, because clients can send the others. A port is ignored. Behind a proxy, RemoteAddr is the same for everyone. Requests for which ClientIP returns
 	// "" are not limited. ClientIP and Limiter must be set together.
 	ClientIP func(*http.Request) string
 	// Limiter limits how many requests an address can make that store a submission or files, or call a Verifier. Each

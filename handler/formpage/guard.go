@@ -53,9 +53,11 @@ func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods str
 	return true
 }
 
-// clientIP returns the host's ClientIP without a port, because r.RemoteAddr has another port for each connection.
+// clientIP returns the host's ClientIP without a port, because r.RemoteAddr has another port for each connection. Of a
+// list, it returns the last address, because the host's proxy appends to the addresses that a client sends.
 func (h *Handler) clientIP(r *http.Request) string {
-	address := h.config.ClientIP(r)
+	addresses := h.config.ClientIP(r)
+	address := strings.TrimSpace(addresses[strings.LastIndexByte(addresses, ',')+1:])
 	if withPort, err := netip.ParseAddrPort(address); err == nil {
 		return withPort.Addr().String()
 	}

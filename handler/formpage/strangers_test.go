@@ -256,6 +256,12 @@ func TestALimitPerAddress(t *testing.T) {
 	expect.Equal(t, len(s.answers(form)), 2, "responses are stored, want 2")
 	address = "192.0.2.2"
 	p.press("next").about("another address").expect(http.StatusOK)
+	for forged, want := range []int{http.StatusOK, http.StatusTooManyRequests, http.StatusTooManyRequests} { // the proxy appends .2
+		address = fmt.Sprintf("198.51.100.%d, 192.0.2.2", forged)
+		p = s.open(form, "").fill("a.n", "kept")
+		s.wait(time.Minute)
+		p.press("next").about(address).expect(want)
+	}
 	_ = store.Close(t.Context())
 	if p := s.open(form, "").fill("a.n", "x"); p != nil {
 		s.wait(time.Minute)
