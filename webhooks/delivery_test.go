@@ -104,7 +104,7 @@ func TestADeliverySendsWhatIsDocumented(t *testing.T) {
 			for _, del := range []*storage.ClaimedDelivery{
 				{URL: url, Attempt: 1},
 				{URL: url, Attempt: 1, Body: []byte("{}\r\n\r\nPOST / HTTP/1.1\r\n"), Secret: sealed("s")},
-				{URL: url, Attempt: 1, Body: make([]byte, 50_000), Secret: sealed("s"), OldSecret: sealed("old")},
+				{URL: url, Attempt: 3, Body: make([]byte, 50_000), Secret: sealed("s"), OldSecret: sealed("old")},
 			} {
 				header := http.Header{
 					"Content-Type": {"application/json"}, "User-Agent": {d.config.UserAgent}, "Content-Length": {strconv.Itoa(len(del.Body))},

@@ -259,6 +259,8 @@ func TestTrash(t *testing.T) {
 	t.Parallel()
 	h := newDoorHost(t, memory.New(), builder.Config{})
 	form := h.published()
+	hook := h.hook(form)
+	sent := expect.Must(h.service.Submit(t.Context(), formsvc.SubmitParams{FormID: form.ID, Answers: map[string]json.RawMessage{"name": []byte(`"Ann"`)}}))
 	expect.NoError(h.T, h.owner().TrashForm(t.Context(), form.ID))
 	other := expect.Must(h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Other"}))
 	var list struct {
@@ -275,7 +277,10 @@ func TestTrash(t *testing.T) {
 	h.ok("POST", at+"/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, other.ID))
 	back, err := h.owner().Form(t.Context(), form.ID)
 	expect.NoError(h.T, err)
-	expect.That(t, back.WorkspaceID == other.ID, "it is in %s", back.WorkspaceID)
+	expect.That(t, back.WorkspaceID == other.ID && back.Status == formsvc.StatusPublished, "it is in %s, %s", back.WorkspaceID, back.Status)
+	hooks := expect.Must(h.owner().FormWebhooks(t.Context(), form.ID))
+	expect.That(t, len(hooks) == 1 && hooks[0].ID == hook.ID && hooks[0].Enabled, "it has the webhooks %+v", hooks)
+	expect.Must(h.owner().Submission(t.Context(), form.ID, sent.ID))
 	expect.NoError(h.T, h.owner().TrashForm(t.Context(), form.ID))
 	h.ok("DELETE", at+"?from="+other.ID.String(), "")
 	if forms, err := h.service.TrashedForms(t.Context(), other.ID); err != nil || len(forms) != 0 {

@@ -204,7 +204,8 @@ func TestWhatNobodyTypedIsCleaned(t *testing.T) {
 	// A page may still be open that was filled in before.
 	p := s.open(form, url.Values{"ref": {given}, "utm_source": {given}}.Encode())
 	p.values["h.ref"], p.values["utm_source"] = []string{given}, []string{given}
-	p.fill("a.a", "typed")
+	p.fill("a.a", "Hello\x00World").press("next").require(http.StatusUnprocessableEntity, responses(form, 0), shows("summary", "We cannot read this answer."))
+	p.fill("a.a", "typed 😀")
 	p.press("next").require(http.StatusOK)
 	// Through the link alone, with a tab in a header.
 	p = s.open(form, url.Values{"ref": {given}, "utm_source": {given}}.Encode())

@@ -21,6 +21,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -386,15 +387,24 @@ func TestVersions(t *testing.T) {
 		check("a draft has no versions")
 		w := c.WorkingCopy(form)
 		for _, text := range []string{"Six", "Seven"} {
-			expect.Must(w.UpdateForm(ctx, name(text)))
+			other := name(text)
+			other.Definition = formsvc.Definition{
+				Blocks: []byte(`[{"id":"end","type":"ending","label":"` + text + `"}]`), Settings: []byte(`{"submitLabel":"Go"}`), Theme: []byte(`{"font":"mono"}`),
+				Variables: []byte(`{"score":1}`), HiddenFields: []byte(`["ref"]`),
+			}
+			expect.Must(w.UpdateForm(ctx, other))
 			expect.Must(w.Publish(ctx, formsvc.PublishOptions{}))
 		}
 		check("Publish does so each time", 10, 9)
 		expect.Error(t, "the fourth but last is there", expect.ErrorOf(c.Version(ctx, form, 2)), formsvc.ErrNotFound)
 		expect.Error(t, "and can be restored", expect.ErrorOf(c.RestoreVersion(ctx, form, 2, formsvc.RestoreOptions{})), formsvc.ErrNotFound)
 		expect.Error(t, "a condition that does not hold", expect.ErrorOf(c.RestoreVersion(ctx, form, 9, formsvc.RestoreOptions{IfRevision: 10})), storage.ErrRevisionMismatch)
+		five := expect.Must(c.Version(ctx, form, 9))
 		f, err := c.RestoreVersion(ctx, form, 9, formsvc.RestoreOptions{IfRevision: 11})
 		expect.That(t, err == nil && f.Name == "Five" && f.Revision == 12 && f.Status == "published", "restored: %+v, %v", f, err)
+		if d, err := schema.Diff(five.FormContent, f.FormContent); err != nil || len(d.Blocks)+len(d.Fields) != 0 {
+			t.Errorf("restored with differences: %+v, %v", d, err)
+		}
 		check("so does RestoreVersion", 11)
 		v, err := c.Version(ctx, form, 10)
 		expect.That(t, err == nil && v.Name == "Six" && v.ReplacedAt.Equal(clock.Now()) && v.ReplacedBy == b.User.ID,

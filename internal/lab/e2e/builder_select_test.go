@@ -58,6 +58,18 @@ func TestASelectedBlockIsEdited(t *testing.T) {
 		h.key("z", chromedp.ModifierCtrl)
 		b.until(`!document.activeElement.textContent.includes("x") && document.querySelector("#panel-body input[role=switch]").checked`)
 		b.shot("selected")
+		if width == 390 {
+			continue // blocks are moved by buttons
+		}
+		order := func(ids string) { b.until(`T.ids().join() === ` + quote(ids)) }
+		b.drag(false, `.outline [data-id="b"]`, `.outline [data-id="a"]`)
+		order("b,a")
+		h.key("z", chromedp.ModifierCtrl)
+		order("a,b")
+		h.key("z", chromedp.ModifierCtrl|chromedp.ModifierShift)
+		order("b,a")
+		b.until(saved)
+		expect.Equal(t, s.labels(form), "number Second\nshort_text First", "the form")
 	}
 }
 
