@@ -88,7 +88,9 @@ func opened(b respondent, url string) {
 	b.until(`document.querySelector("[name=viewed]")?.value`)
 }
 
+// press clicks an element of a page that is loaded.
 func press(b respondent, selector string) {
+	b.until(`document.readyState === "complete" && document.querySelector(` + quote(selector) + `)`)
 	b.do(`document.querySelector(` + quote(selector) + `).click()`)
 }
 
