@@ -42,15 +42,15 @@ import (
 func (h *Handler) publishRoutes() []route {
 	return []route{
 		{"GET /forms/{form}/changes", formsWrite, h.compareHandler(getChanges)},
-		{"POST /forms/{form}/publish", formsWrite, h.respondWithForm(publishForm)},
-		{"POST /forms/{form}/discard", formsWrite, h.jsonHandler(discardCopy)},
+		{"POST /forms/{form}/publish", formsWrite, h.respondWithForm(withBody(publishForm))},
+		{"POST /forms/{form}/discard", formsWrite, h.jsonHandler(withBody(discardCopy))},
 		{"GET /forms/{form}/versions", formsWrite, h.jsonHandler(listVersions)},
 		{"GET /forms/{form}/versions/{revision}", formsWrite, h.compareHandler(getVersion)},
-		{"POST /forms/{form}/versions/{revision}/restore", formsWrite, h.respondWithForm(restoreVersion)},
+		{"POST /forms/{form}/versions/{revision}/restore", formsWrite, h.respondWithForm(withBody(restoreVersion))},
 		{"POST /forms/{form}/preview", formsRead, h.jsonHandler(h.createPreview)},
 		{"GET /forms/{form}/share", formsRead, h.jsonHandler(h.getShareLinks)},
 		{"GET /workspaces/{workspace}/trash", formsWrite, h.jsonHandler(h.listTrash)},
-		{"POST /trash/{form}/restore", formsWrite, h.jsonHandler(h.restoreForm)},
+		{"POST /trash/{form}/restore", formsWrite, h.jsonHandler(withBody(h.restoreForm))},
 		{"DELETE /trash/{form}", formsWrite, h.jsonHandler(h.purgeForm)},
 	}
 }
@@ -67,9 +67,9 @@ func (h *Handler) jsonHandler(do func(*http.Request) (any, error)) http.HandlerF
 }
 
 // respondWithForm returns a handler that changes the form in the path with do and then sends the form as the API does.
-func (h *Handler) respondWithForm(do func(*http.Request) error) http.HandlerFunc {
+func (h *Handler) respondWithForm(do func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := do(r); err != nil {
+		if _, err := do(r); err != nil {
 			h.handleError(w, r, err)
 			return
 		}
@@ -95,13 +95,17 @@ func pathRevision(r *http.Request) int64 {
 // maxBody limits the bytes of a request body for endpoints that the API lacks.
 const maxBody = 1 << 20
 
-func decodeBody(r *http.Request, v any) error {
-	d := json.NewDecoder(io.LimitReader(r.Body, maxBody))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
-		return &formsvc.Error{Violations: []schema.Violation{{Code: schema.CodeWrongType, Message: "the request body does not match the expected format"}}}
+// withBody returns a handler function that decodes the request's JSON body for do.
+func withBody[T any](do func(r *http.Request, in T) (any, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		var in T
+		d := json.NewDecoder(io.LimitReader(r.Body, maxBody))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&in); err != nil && !errors.Is(err, io.EOF) {
+			return nil, &formsvc.Error{Violations: []schema.Violation{{Code: schema.CodeWrongType, Message: "the request body does not match the expected format"}}}
+		}
+		return do(r, in)
 	}
-	return nil
 }
 
 type comparison struct {
@@ -192,32 +196,26 @@ func newConflicts(err *formsvc.ConflictError) []conflict {
 	return list
 }
 
-func publishForm(r *http.Request) error {
-	var in struct {
-		IfRevision int64                   `json:"if_revision"`
-		Take       map[string]formsvc.Side `json:"take"`
-	}
-	if err := decodeBody(r, &in); err != nil {
-		return err
-	}
+type publishRequest struct {
+	IfRevision int64                   `json:"if_revision"`
+	Take       map[string]formsvc.Side `json:"take"`
+}
+
+func publishForm(r *http.Request, in publishRequest) (any, error) {
 	client, id := requestClient(r), pathID(r, "form")
 	_, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: in.IfRevision, Resolutions: in.Take})
 	if errors.Is(err, formsvc.ErrUnsupported) { // the storage does not support working copies
 		published := formsvc.StatusPublished
 		_, err = client.UpdateForm(r.Context(), id, formsvc.FormUpdate{Status: &published, IfRevision: in.IfRevision})
 	}
-	return err
+	return empty{}, err
 }
 
 type revisionRequest struct {
 	IfRevision int64 `json:"if_revision"`
 }
 
-func discardCopy(r *http.Request) (any, error) {
-	var in revisionRequest
-	if err := decodeBody(r, &in); err != nil {
-		return nil, err
-	}
+func discardCopy(r *http.Request, in revisionRequest) (any, error) {
 	var conditions []formsvc.Precondition
 	if in.IfRevision != 0 {
 		conditions = append(conditions, formsvc.IfRevision(in.IfRevision))
@@ -258,13 +256,9 @@ func getVersion(r *http.Request) (any, error) {
 	}{versionRow{v.Revision, v.ReplacedBy, v.ReplacedAt}, form.Revision, copied.Revision != form.Revision, c}, err
 }
 
-func restoreVersion(r *http.Request) error {
-	var in revisionRequest
-	if err := decodeBody(r, &in); err != nil {
-		return err
-	}
+func restoreVersion(r *http.Request, in revisionRequest) (any, error) {
 	_, err := requestClient(r).RestoreVersion(r.Context(), pathID(r, "form"), pathRevision(r), formsvc.RestoreOptions{IfRevision: in.IfRevision})
-	return err
+	return empty{}, err
 }
 
 func (h *Handler) createPreview(r *http.Request) (any, error) {
@@ -320,14 +314,12 @@ func (h *Handler) listTrash(r *http.Request) (any, error) {
 	return map[string]any{"items": items, "owner": own}, err // only the owner can purge forms
 }
 
-func (h *Handler) restoreForm(r *http.Request) (any, error) {
-	var in struct {
-		From      formsvc.ID `json:"from"`
-		Workspace formsvc.ID `json:"workspace"`
-	}
-	if err := decodeBody(r, &in); err != nil {
-		return nil, err
-	}
+type restoreRequest struct {
+	From      formsvc.ID `json:"from"`
+	Workspace formsvc.ID `json:"workspace"`
+}
+
+func (h *Handler) restoreForm(r *http.Request, in restoreRequest) (any, error) {
 	into := cmp.Or(in.Workspace, in.From)
 	id, err := h.checkInTrash(r, in.From, into != in.From)
 	if err == nil {

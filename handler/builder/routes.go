@@ -44,7 +44,7 @@ func (h *Handler) newRoutes() *http.ServeMux {
 	for _, e := range slices.Concat(h.publishRoutes(), h.webhookRoutes(), h.resultRoutes(), []route{
 		{"GET /forms/{form}/warnings", formsRead, h.compareHandler(listWarnings)},
 		{"GET /forms/{form}/choices", formsRead, h.withSlot(renders, h.jsonHandler(h.listChoices))},
-		{"POST /pattern", noScopes, h.jsonHandler(tryPattern)},
+		{"POST /pattern", noScopes, h.jsonHandler(withBody(tryPattern))},
 		{"GET /workspaces", workspacesRead, h.jsonHandler(h.listWorkspaces)},
 	}) {
 		mux.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {

@@ -29,9 +29,9 @@ func (h *Handler) webhookRoutes() []route {
 	return []route{
 		{"GET /forms/{form}/webhooks", webhooksRead, h.jsonHandler(listFormWebhooks)},
 		{"GET /webhooks/paused", webhooksRead, h.jsonHandler(listPausedWebhooks)},
-		{"PUT /webhooks/{webhook}/events", webhooksWrite, h.jsonHandler(setWebhookEvents)},
+		{"PUT /webhooks/{webhook}/events", webhooksWrite, h.jsonHandler(withBody(setWebhookEvents))},
 		{"POST /webhooks/{webhook}/test", webhooksWrite, h.serveTestEvent},
-		{"POST /webhooks/{webhook}/redeliver", webhooksWrite, h.jsonHandler(h.redeliverFailed)},
+		{"POST /webhooks/{webhook}/redeliver", webhooksWrite, h.jsonHandler(withBody(h.redeliverFailed))},
 		{"POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", webhooksWrite, h.jsonHandler(h.redeliver)},
 		{"GET /webhooks/{webhook}/deliveries/{delivery}/body", deliveredBody, h.jsonHandler(getDeliveredBody)},
 	}
@@ -60,14 +60,12 @@ func listFormWebhooks(r *http.Request) (any, error) {
 	return map[string][]item{"items": items}, err
 }
 
-func setWebhookEvents(r *http.Request) (any, error) {
-	var in struct {
-		FormDetails *bool `json:"form_details"`
-		Updates     *bool `json:"updates"`
-	}
-	if err := decodeBody(r, &in); err != nil {
-		return nil, err
-	}
+type webhookEvents struct {
+	FormDetails *bool `json:"form_details"`
+	Updates     *bool `json:"updates"`
+}
+
+func setWebhookEvents(r *http.Request, in webhookEvents) (any, error) {
 	_, err := requestClient(r).UpdateWebhook(r.Context(), pathID(r, "webhook"), formsvc.WebhookUpdate{FormDetails: in.FormDetails, Updates: in.Updates})
 	return empty{}, err
 }
@@ -105,13 +103,11 @@ func (h *Handler) testWebhook(r *http.Request) (any, error) {
 	return empty{}, err
 }
 
-func (h *Handler) redeliverFailed(r *http.Request) (any, error) {
-	var in struct {
-		Since time.Time `json:"since"`
-	}
-	if err := decodeBody(r, &in); err != nil {
-		return nil, err
-	}
+type redeliverRequest struct {
+	Since time.Time `json:"since"`
+}
+
+func (h *Handler) redeliverFailed(r *http.Request, in redeliverRequest) (any, error) {
 	hook, err := readWebhook(r)
 	if err != nil {
 		return nil, err
