@@ -51,8 +51,8 @@ const (
 	// WarnUnknownName means that a rule reads or sets a name that does not exist in the form, or that a text inserts
 	// such a name.
 	WarnUnknownName = "UNKNOWN_NAME"
-	// WarnNotYetKnown means that a rule reads an answer that is given only after the rule is evaluated, or that a
-	// text inserts an answer of a later page.
+	// WarnNotYetKnown means that a rule reads an answer that is given, or a variable that is set, only after the rule is
+	// evaluated, or that a text inserts an answer of a later page.
 	WarnNotYetKnown = "NOT_YET_KNOWN"
 	// WarnNeverHolds means that a condition or a part of it is false for all answers that the block allows by its type,
 	// choices and limits.

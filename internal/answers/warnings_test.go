@@ -128,8 +128,8 @@ func TestWarningsKnowTheZone(t *testing.T) {
 
 func TestWarningsOfRules(t *testing.T) {
 	const (
-		before = `{"id":"a","type":"yes_no"},{"id":"s","type":"statement"},`
-		after  = `,{"id":"c","type":"short_text"},{"id":"g","type":"group","children":[{"id":"in","type":"number"}]},{"id":"z","type":"ending"}`
+		before = `{"id":"a","type":"yes_no"},{"id":"s","type":"statement","properties":{"rule":{"set":{"early":1}}}},`
+		after  = `,{"id":"c","type":"short_text","properties":{"rule":{"set":{"late":1,"early":2}}}},{"id":"g","type":"group","children":[{"id":"in","type":"number"}]},{"id":"z","type":"ending"}`
 	)
 	for rule, want := range map[string]string{
 		`{}`: "", `{"free":{"nope":1},"show":null}`: " MALFORMED_RULE", `{"free":1,"show":{"var":"answers.a"}}`: "", `{"show":null}`: "",
@@ -167,12 +167,26 @@ func TestWarningsOfRules(t *testing.T) {
 		`{"next":[{"if":false,"to":"end"}]}`:                              "/next/0/if NO_EFFECT",
 		`{"next":[{"if":{"var":"answers.a"},"to":"end"}]}`:                "",
 		`{"next":["x",{"to":"c"},{"if":{"var":"answers.a"},"to":"end"}]}`: "/next/0 MALFORMED_RULE, /next/2 NO_EFFECT",
+
+		// A variable that is set only later, or by the same rule, does not have its value yet.
+		`{"set":{"v":{"*":[{"var":"variables.late"},2]}}}`:                                                                            "/set/v NOT_YET_KNOWN",
+		`{"set":{"v":{"var":"variables.early"},"early":2}}`:                                                                           "",
+		`{"set":{"v":{"+":[{"var":"variables.v"},1]},"late":{"var":"variables"}}}`:                                                    "",
+		`{"set":{"v":1,"x/y":{"var":"variables.v"}}}`:                                                                                 "/set/x~1y NOT_YET_KNOWN",
+		`{"set":{"x/y":{"+":[{"var":"variables.x/y"},{"var":"answers.b"}]}}}`:                                                         "",
+		`{"show":{"var":"variables.late"},"require":{"var":"variables.early"}}`:                                                       "/show NOT_YET_KNOWN",
+		`{"set":{"v":{"var":"answers.b"}},"next":[{"if":{"var":"variables.v"},"to":"end"},{"if":{"var":"variables.late"},"to":"z"}]}`: "/next/1/if NOT_YET_KNOWN",
+		`{"set":{"v":{"var":"answers.b"}},"check":[{"if":{"==":[{"var":"variables.v"},{"var":"answers.b"}]},"say":"Again"}]}`:         "/check/0/if NOT_YET_KNOWN",
 	} {
 		blocks := "[" + before + `{"id":"b","type":"number","properties":{"rule":` + rule + `}}` + after + "]"
-		got := warningsOf(t, Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(`{"v":1}`), HiddenFields: json.RawMessage(`["h"]`)}})
+		got := warningsOf(t, Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(`{"v":1,"early":0,"late":0,"x/y":0}`), HiddenFields: json.RawMessage(`["h"]`)}})
 		wanted := below("/blocks/2/properties/rule", want)
 		expect.That(t, fmt.Sprint(got) == fmt.Sprint(wanted), "%s: %v, want %v", rule, got, wanted)
 	}
+	// The rule of a hidden block does not run, so it never sets the variable.
+	blocks := json.RawMessage(`[{"id":"a","type":"heading","label":"A","properties":{"rule":{"show":{"var":"variables.v"}}}},{"id":"b","type":"email","properties":{"hide":true,"rule":{"set":{"v":2}}}}]`)
+	got := warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks, Variables: json.RawMessage(`{"v":1}`)}})
+	expect.Equal(t, strings.Join(got, ", "), "/blocks/0/properties/rule/show ALWAYS_HOLDS, /blocks/1/properties/rule NO_EFFECT", "set by a hidden block")
 }
 
 func TestWarningsOfPaths(t *testing.T) {

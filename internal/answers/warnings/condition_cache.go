@@ -74,7 +74,7 @@ func (w *warner) cacheKey(n jsontree.Node, l *logic.Logic, at place) string {
 		case kind == "answers" && isBlock:
 			fmt.Fprintln(&key, block < w.firstUnknownBlock(at.block, at.after), block == at.answered, w.isRequired(block), w.form.Blocks[block].Hide, w.blockJSON(block))
 		case kind == "variables" && isVariable:
-			fmt.Fprintln(&key, w.isVariableSet(variable), answertype.EncodeJSON(w.form.Variables[variable].Initial))
+			fmt.Fprintln(&key, w.firstSet[variable] > 0, answertype.EncodeJSON(w.form.Variables[variable].Initial))
 		default:
 			fmt.Fprintln(&key, isHidden)
 		}
@@ -88,15 +88,4 @@ func (w *warner) blockJSON(block int) string {
 		w.blockTexts[block] = string(text)
 	}
 	return w.blockTexts[block]
-}
-
-func (w *warner) isVariableSet(variable int) bool {
-	for i := range w.form.Steps {
-		for _, set := range w.form.Steps[i].Rule.Set {
-			if set.Variable == variable {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -422,7 +422,7 @@ func (q query) candidatesFor(s *subject, c answertype.ComparedValues) *candidate
 		a.unchecked, a.coverage = answertype.HiddenCandidates(c)
 	case "variables":
 		a.unchecked, a.alwaysSet = []any{q.form.Variables[s.block].Initial}, true
-		if q.isVariableSet(s.block) {
+		if q.firstSet[s.block] > 0 {
 			values, coverage := answertype.VariableCandidates(c)
 			a.unchecked, a.coverage = append(a.unchecked, values...), coverage
 		}

@@ -35,6 +35,14 @@ func Find(from compile.Source) (schema.Warnings, error) {
 	w.collectBlocks(d.Blocks, "/blocks")
 	d.AddRules(compile.Observer{Ignored: w.addIgnored, Compiled: w.addPendingReads})
 	w.lastToEnd = findLastToEnd(f)
+	w.firstSet = make(map[int]int)
+	for _, step := range slices.Backward(f.Steps) {
+		for _, set := range step.Rule.Set {
+			if !f.Blocks[step.From].Hide { // the rule of a hidden block does not run
+				w.firstSet[set.Variable] = step.To
+			}
+		}
+	}
 	for step := range f.Steps {
 		w.checkConditions(step)
 	}
@@ -70,7 +78,8 @@ type warner struct {
 	cost    int    // number of steps to evaluate each rule once
 
 	constantStepsUsed int
-	lastToEnd         int // last step with a jump to the end, or -1
+	lastToEnd         int         // last step with a jump to the end, or -1
+	firstSet          map[int]int // by variable; the block after the first step that sets the variable
 
 	neverHolds     map[*logic.Logic]string // reasons why conditions never hold
 	neverJumps     map[int]string          // reasons why jumps to a step never apply
@@ -315,7 +324,8 @@ func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 		kind, rest, _ := strings.Cut(name, ".")
 		block, _, isBlock := lookupName(w.form.Index, rest)
 		_, _, isHidden := lookupName(w.form.HiddenNames, rest)
-		_, _, isVariable := lookupName(w.form.VariableIndex, rest)
+		variable, own, isVariable := lookupName(w.form.VariableIndex, rest)
+		part := strings.TrimPrefix(path, w.rulePath(at))
 		why := answertype.Explanation{Params: map[string]any{"name": rest}}
 		switch {
 		case kind != "answers" && kind != "hidden" && kind != "variables":
@@ -325,6 +335,8 @@ func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 			why.Reason, why.Message = "hidden", "the form has no hidden field with this name"
 		case kind == "variables" && !isVariable:
 			why.Reason, why.Message = "variable", "the form has no variable with this name"
+		case kind == "variables" && w.firstSet[variable] > w.firstUnknownBlock(at, strings.HasPrefix(part, "/next/")) && part != jsontree.JoinPointer("/set", own):
+			w.addWarning(path, schema.WarnNotYetKnown, answertype.Explanation{Reason: "variable", Message: "this reads " + answertype.QuoteJSON(name) + ", but the variable is set only later", Params: map[string]any{"name": own}})
 		case kind == "answers" && !isBlock:
 			why.Reason, why.Message = "block", "the form has no block with this ID"
 		case kind == "answers" && w.form.Blocks[block].Rule == nil:
