@@ -172,6 +172,7 @@ func (s *site) do(r *http.Request) *page {
 	p := &page{s: s, url: response.Request.URL.String(), status: response.StatusCode, header: response.Header, raw: string(raw)}
 	p.root = expect.Must(html.Parse(strings.NewReader(p.raw)))
 	p.values = successful(p.root)
+	expect.That(s.t, len(response.Cookies()) == 0, "%s sets a cookie, which is missing in a frame on another site", p.url)
 	if s.halves != nil {
 		s.halves.learn(p.values.Get("half"))
 	}

@@ -117,6 +117,12 @@ func TestFilesAreStoredAndHandedOut(t *testing.T) {
 		w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("%d %v %q", w.Code, w.Header(), w.Body)
 	}
+	// A file that is taken back no longer answers the question.
+	p = s.open(form, "").attach("next", [3]string{"u.f", "a.pdf", pdfBytes}).fill("a.n", "Ada")
+	p.values.Set("x.f", attr(p.find(func(n *html.Node) bool { return attr(n, "name") == "x.f" }), "value"))
+	p = p.post(p.values)
+	p.values.Del("x.f")
+	p.press("next").expect(http.StatusUnprocessableEntity, shows("summary", "Files Please add a file."), lacks("a.pdf"), responses(form, 1))
 	for _, bad := range []string{"/files/nothing", "/files/" + id + ".json", "/files/"} {
 		w := httptest.NewRecorder()
 		formpage.FileHandler(dir).ServeHTTP(w, httptest.NewRequest(http.MethodGet, bad, nil))

@@ -76,7 +76,7 @@ func (p *page) fillEvery(number string) *page {
 		"a.number", number, "a.rating", "4", "a.scale", "1.5", "a.nps", "10", "a.yes", "false", "a.legal", "true",
 		"a.one", "id:b", "a.pic", "id:y", "a.drop", "other", "o.drop", "Pie",
 		"k.a.rank", "3", "k.b%2Ec.rank", "1", "k.c.rank", "2", "r.r%2E1.grid", "id:c2",
-		"a.date", "2026-02-28", "d.parts", "3", "m.parts", "2", "y.parts", "2026", "a.when", "2026-02-28", "t.when", "09:30", "a.time", "14:05",
+		"a.date", "2026-02-28", "d.parts", "3", "m.parts", "2", "y.parts", "2026", "a.when", "2026-02-28", "t.when", "09:30", "a.time", "00:00",
 		"p.city.address", "Utrecht", "p.country.address", "NL", "p.firstName.contact", "Ada", "a.country", "JP", "a.inner", "within",
 	).add("a.many", "id:c").add("a.many", "id:a")
 }
@@ -103,7 +103,7 @@ func TestEveryBlockTypeIsFilledInAndStored(t *testing.T) {
 		"pic": `{"id":"y","label":"Why"}`, "drop": `{"other":"Pie"}`,
 		"rank": `[{"id":"b.c","label":"Bread"},{"id":"c","label":"Cake"},{"id":"a","label":"Apple"}]`,
 		"grid": `{"r.1":{"id":"c2","label":"Good"}}`,
-		"date": `"2026-02-28"`, "parts": `"2026-02-03"`, "time": `"14:05"`,
+		"date": `"2026-02-28"`, "parts": `"2026-02-03"`, "time": `"00:00"`,
 		"address": `{"city":"Utrecht","country":"NL"}`, "contact": `{"firstName":"Ada"}`, "country": `"JP"`, "inner": `"within"`, "last": `"z"`,
 	}
 	stored := s.answers(form)
@@ -121,10 +121,12 @@ func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})
 	form := s.form("MULTI", every, "", "")
-	p := s.open(form, "")
-	p.fill("a.long", `<b>"x"</b>`+"\n\n& more ", "a.email", "nobody", "a.number", "12 000", "o.one", "Own text", "k.a.rank", "1", "k.c.rank", "1", "p.firstName.address", "Ada",
-		"d.parts", "31", "m.parts", "2", "y.parts", "2026", "a.drop", "id:b", "a.yes", "true", "r.r2.grid", "id:c1", "a.time", "9").
-		add("a.many", "id:a").add("a.many", "id:b").add("a.many", "id:c")
+	wrong := func(p *page) *page {
+		return p.fill("a.long", `<b>"x"</b>`+"\n\n& more ", "a.email", "nobody", "a.number", "12 000", "o.one", "Own text", "k.a.rank", "1", "k.c.rank", "1", "p.firstName.address", "Ada",
+			"d.parts", "31", "m.parts", "2", "y.parts", "2026", "a.drop", "id:b", "a.yes", "true", "r.r2.grid", "id:c1", "a.time", "9").
+			add("a.many", "id:a").add("a.many", "id:b").add("a.many", "id:c")
+	}
+	p := wrong(s.open(form, ""))
 	again := p.press("next").require(http.StatusUnprocessableEntity)
 	for name, values := range p.values {
 		switch name {
@@ -160,6 +162,10 @@ func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
 			"the fault %s describes nothing", id)
 	})
 	expect.That(t, n == 9, "%d links in the summary, want 9: %s", n, summary)
+	german := wrong(s.open(form, "lang=de")).press("next").require(http.StatusUnprocessableEntity, holds(`lang="de"`, "<title>Bitte prüfen: "))
+	expect.That(t, strings.Count(german.text("summary"), "Bitte") >= 10 && !strings.Contains(german.text("fs-main"), "Please"), "in German: %s", german.text("fs-main"))
+	grid := s.form("MULTI", `[{"id":"q","type":"matrix","label":"Grid","required":true,"matrix_rows":[{"id":"a"},{"id":"b"}],"matrix_columns":[{"id":"c"}]}]`, "", "")
+	s.open(grid, "").fill("r.b.q", "id:c").press("next").about("a row is missing").expect(http.StatusUnprocessableEntity, shows("summary", "Grid Please answer every row."), value("r.b.q", "id:c"), responses(grid, 0))
 	expect.That(t, len(s.answers(form)) == 0, "a response is stored")
 }
 
@@ -236,6 +242,15 @@ func TestOneQuestionAtATimeBackAndForth(t *testing.T) {
 	s.wait(time.Minute)
 	p.fill("a.age", "36").press("next").require(http.StatusOK, holds("Thanks"))
 	s.stores(form, "name", `"Grace"`, "color", `{"id":"r","label":"Red"}`, "age", `36`, "ref", `"r7"`)
+	// A jump applies again after going back, until its answer changes.
+	for kind, pause := range map[string]string{"SINGLE": "", "MULTI": `{"id":"p%d","type":"page_break"},`} {
+		to := map[string]string{"SINGLE": "c", "MULTI": "p2"}[kind]
+		form := s.form(kind, `[{"id":"a","type":"yes_no","properties":{"rule":{"next":[{"if":{"var":"answers.a"},"to":"`+to+`"}]}}},`+strings.Replace(pause, "%d", "1", 1)+
+			`{"id":"b","type":"short_text","label":"Second"},`+strings.Replace(pause, "%d", "2", 1)+`{"id":"c","type":"short_text","label":"Third"}]`, "", "")
+		p := s.open(form, "").fill("a.a", "true").press("next").press("back").about(kind).require(http.StatusOK, value("a.a", "true"))
+		p = p.press("next").about(kind).require(http.StatusOK, shows("fs-fields", "Third"), hides("fs-fields", "Second"))
+		p.press("back").fill("a.a", "false").press("next").about(kind).expect(http.StatusOK, shows("fs-fields", "Second"))
+	}
 }
 
 // Without a script a page after the first one puts the focus on its question, but never past
