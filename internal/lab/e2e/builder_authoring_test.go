@@ -303,12 +303,24 @@ func TestCanvasIsReadOnly(t *testing.T) {
 	b.until(`T.status() === "read-only" && !` + edited + ` && !` + canvas + `.querySelector(".fs-plus").checkVisibility()`)
 }
 
-// A downloaded form can be imported, and the copy has the same content.
+// A downloaded form can be imported, a form can be duplicated, and both copies have the same content.
 func TestDownloadingAForm(t *testing.T) {
 	s := newOwners(t)
-	form := s.sample("feedback")
+	form := s.sample("finder")
 	b := s.ownersTab(1280, 800)
 	h := s.hand(b, false)
+	copied := func(name string) {
+		t.Helper()
+		b.until(`document.querySelector(".editor") && !location.pathname.endsWith(` + quote(form.ID.String()) + `)`)
+		id := expect.Must(formsvc.ParseID(ask[string](h, `location.pathname.split("/").at(-1)`)))
+		made, want := expect.Must(s.service.As(s.owner).Form(t.Context(), id)), s.stored(form)
+		expect.That(t, made.Name == name && made.Type == want.Type && made.Status == formsvc.StatusDraft, "the copy is %s, %s", made.Name, made.Type)
+		for i, section := range made.Definition.Sections() {
+			var got, stored any
+			expect.NoError(t, errors.Join(json.Unmarshal(*section.Value, &got), json.Unmarshal(*want.Definition.Sections()[i].Value, &stored)))
+			expect.That(t, reflect.DeepEqual(got, stored), "%s: %s", section.Name, *section.Value)
+		}
+	}
 	h.start("/"+form.ID.String(), ".editor")
 	intercept := `URL.createObjectURL = blob => { window.file = blob; return "#" }; HTMLAnchorElement.prototype.click = function() { window.fileName = this.download }`
 	b.do(intercept)
@@ -334,15 +346,12 @@ func TestDownloadingAForm(t *testing.T) {
 	b.setFiles("dialog [type=file]", name)
 	b.until(`document.querySelector("dialog textarea").value !== ""`)
 	b.named(h.word("forms.create"))
-	b.until(`document.querySelector(".editor")`)
-	id := expect.Must(formsvc.ParseID(ask[string](h, `location.pathname.split("/").at(-1)`)))
-	made, want := expect.Must(s.service.As(s.owner).Form(t.Context(), id)), s.stored(form)
-	expect.That(t, made.Name == want.Name && made.Type == want.Type && made.Status == formsvc.StatusDraft, "the copy is %s, %s", made.Name, made.Type)
-	for i, section := range made.Definition.Sections() {
-		var got, stored any
-		expect.NoError(t, errors.Join(json.Unmarshal(*section.Value, &got), json.Unmarshal(*want.Definition.Sections()[i].Value, &stored)))
-		expect.That(t, reflect.DeepEqual(got, stored), "%s: %s", section.Name, *section.Value)
-	}
+	copied(form.Name)
+
+	h.start("/", ".forms-list")
+	b.do(`[...document.querySelectorAll(".form-row")].at(-1).querySelector("[aria-haspopup]").click()`) // the other form is newer
+	b.named(h.word("forms.duplicate_published"))
+	copied(form.Name + " (copy)")
 }
 
 // In Firefox and WebKit, a form is typed on the canvas, and a block is copied.

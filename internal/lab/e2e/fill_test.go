@@ -107,9 +107,16 @@ func TestMistakesFirst(t *testing.T) {
 		wrong(every, 5, 5)
 		b.set(field("a.short"), "word", field("a.email"), "", field("a.number"), "", field("a.website"), "", field("a.phone"), "+31 20 794 6000")
 		b.press("next")
-		b.set(choice("a.multiple", "id:r"), "")
+		b.set(choice("a.multiple", "id:r"), "", choice("a.single", "id:b"), "", field("a.dropdown"), "id:z", choice("r.food.matrix", "id:3"), "", choice("r.place.matrix", "id:1"), "")
+		if script {
+			b.do(`for (const by of [0, 1, 0]) document.querySelectorAll(".ranking [data-move='1']")[by].click()`)
+		} else {
+			b.set(field("k.s.ranking"), "1", field("k.p.ranking"), "2", field("k.t.ranking"), "3")
+		}
+		const entered = `[...document.querySelectorAll(".fs-fields :checked, .fs-fields .ranking select")].map(e => e.name+"="+e.value).sort().join()`
+		before := get(b, chromedp.Evaluate[string](entered))
 		wrong(every, 1, 1)
-		b.until(`document.querySelector("[name='a.multiple'][value='id:r']").checked`)
+		b.until(entered + ` === ` + quote(before))
 		b.set(choice("a.multiple", "id:g"), "")
 		b.press("next")
 		b.step("page3")
@@ -127,7 +134,8 @@ func TestMistakesFirst(t *testing.T) {
 		b.shows("That was all of it")
 		wantAnswers(t, s.answers(every), map[string]string{
 			"short": `"word"`, "phone": `"+31207946000"`, "birthday": `"1990-02-28"`, "legal": "true",
-			"multiple": `[{"id":"r","label":"Red"},{"id":"g","label":"Green"}]`,
+			"multiple": `[{"id":"r","label":"Red"},{"id":"g","label":"Green"}]`, "single": `{"id":"b","label":"The second"}`,
+			"ranking": `[{"id":"s","label":"Speed"},{"id":"p","label":"Price"},{"id":"t","label":"Taste"}]`, "matrix": `{"food":{"id":"3","label":"Good"},"place":{"id":"1","label":"Poor"}}`,
 		})
 	}
 }

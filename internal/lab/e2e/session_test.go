@@ -195,7 +195,7 @@ func TestSendingWhileBlocksAreFetched(t *testing.T) {
 	wantAnswers(t, s.answers(form), map[string]string{"y": "false"})
 }
 
-// A page of another origin shows a form, inline and in a dialog: its height follows, and
+// A page of another site shows a form, inline and in a dialog: its height follows, and
 // a message that does not come from the frame changes nothing.
 func TestAFormInAnotherPage(t *testing.T) {
 	var script string
@@ -204,6 +204,7 @@ func TestAFormInAnotherPage(t *testing.T) {
 		fmt.Fprint(w, strings.ReplaceAll(`<!doctype html><title>Other</title><main class="fs-main">Hello <button data-formsvc-open="ID" data-title="Umfrage" data-close="Schließen">Open</button></main>SCRIPT`, "SCRIPT", script))
 	}))
 	t.Cleanup(other.Close)
+	other.URL = strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
 	for allowed, ancestors := range map[bool][]string{true: {other.URL}, false: nil} {
 		s := newSite(t, formpage.Config{FrameAncestors: ancestors})
 		form := s.sample("feedback")
