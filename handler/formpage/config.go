@@ -16,8 +16,8 @@ import (
 
 // Config configures the form pages. The zero value is valid.
 type Config struct {
-	// BasePath is the path where the handler is mounted, without a trailing slash. Defaults to "/f". The handler strips
-	// it from the request path if it is still there, so http.StripPrefix also works.
+	// BasePath is the unescaped path where the handler is mounted, without a trailing slash. Defaults to "/f". The
+	// handler strips it from the request path if it is still there, so http.StripPrefix also works.
 	BasePath string
 
 	// Secret signs the links of previews and edits, and each page's state: when the page was opened, its idempotency key, its stored files

@@ -56,7 +56,7 @@ func (h *Handler) editPath(link editLink, until time.Time) (string, error) {
 	if link.Until, err = h.linkEnd(until); err != nil {
 		return "", err
 	}
-	return h.config.BasePath + "/" + static.Dir + "/" + h.editToken(link), nil
+	return h.base + "/" + static.Dir + "/" + h.editToken(link), nil
 }
 
 func (h *Handler) editToken(link editLink) string {

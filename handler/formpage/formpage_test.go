@@ -504,14 +504,16 @@ func TestMounts(t *testing.T) {
 	s := newSite(t, formpage.Config{})
 	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, "", "")
 	pages := expect.Must(formpage.New(s.service, formpage.Config{Clock: s.clock}))
+	escaped := expect.Must(formpage.New(s.service, formpage.Config{Clock: s.clock, MinFillTime: -1, Secret: secret, BasePath: "/a café?#%"}))
 	deep := expect.Must(formpage.New(s.service, formpage.Config{Clock: s.clock, BasePath: "/app/forms"}))
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages)
 	mux.Handle("/stripped/here/", http.StripPrefix("/stripped/here", pages))
 	mux.Handle("/app/forms/", deep)
+	mux.Handle("/a%20caf%C3%A9%3F%23%25/", escaped)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	for _, prefix := range []string{"/f/", "/stripped/here/", "/app/forms/"} {
+	for _, prefix := range []string{"/f/", "/stripped/here/", "/app/forms/", "/a%20caf%C3%A9%3F%23%25/"} {
 		for _, end := range []string{"", "/"} {
 			before := len(s.answers(form))
 			p := s.get(server.URL + prefix + form.PublicID + end)
@@ -523,6 +525,12 @@ func TestMounts(t *testing.T) {
 			s.wait(time.Minute)
 			p.press("next").about(p.url).expect(http.StatusOK, at(prefix+form.PublicID+"/done"), responses(form, before+1))
 		}
+	}
+	soon := s.clock().Add(time.Hour)
+	for _, path := range []string{
+		escaped.Path(form.PublicID), expect.Must(escaped.PreviewPath(form.ID, soon)), expect.Must(escaped.EditPath(form.ID, s.respond(form, formsvc.SubmitParams{}).ID, soon)),
+	} {
+		s.get(server.URL+path).about(path).press("next").expect(http.StatusOK, at("/a%20caf%C3%A9%3F%23%25/"))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -39,6 +40,7 @@ import (
 type Handler struct {
 	service *formsvc.Service
 	config  Config
+	base    string // the escaped Config.BasePath
 	signer  pagestate.Signer
 	words   words.Catalog
 
@@ -109,7 +111,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		config.ClientIP = func(*http.Request) string { return "" }
 	}
 	config.Location = cmp.Or(config.Location, svc.TimeZone())
-	h := &Handler{service: svc, words: catalog}
+	h := &Handler{service: svc, base: (&url.URL{Path: base}).EscapedPath(), words: catalog}
 	serviceFile := svc.Limits().FileSize
 	config.MaxFileSize = cmp.Or(config.MaxFileSize, serviceFile)
 	config.MaxVisitFiles = cmp.Or(config.MaxVisitFiles, max(32<<20, config.MaxFileSize+upload.FileCost))

@@ -25,8 +25,8 @@ import (
 var ErrNoSecret = errors.New("formpage: signed links need Config.Secret")
 
 // PreviewPath returns the path of a page that shows the stored form, draft or published, until the given time. The path
-// starts with Config.BasePath. The caller must prepend its origin and any prefix that StripPrefix removes. The page
-// accepts the same query parameters as the form's page, such as lang.
+// is escaped and starts with Config.BasePath. The caller must prepend its origin and any prefix that StripPrefix
+// removes. The page accepts the same query parameters as the form's page, such as lang.
 //
 // Anyone who has the link can see the form until the given time, or until the form is moved to the trash or the Secret
 // changes. The caller must check that the form exists and that its user may see it. Submitting the preview checks the
@@ -39,7 +39,7 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 		return "", err
 	}
 	token := h.signer.Sign(pagestate.PurposePreview, previewLink{Form: form.String(), Until: end})
-	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
+	return h.base + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
 // linkEnd checks the end of a signed link and returns it in Unix milliseconds.
@@ -53,10 +53,10 @@ func (h *Handler) linkEnd(until time.Time) (int64, error) {
 	return until.UnixMilli() + 1, nil // so that truncation does not shorten the link's validity
 }
 
-// Path returns the path of a form's page, given its public ID. The path starts with Config.BasePath. The caller must
-// prepend its origin and any prefix that StripPrefix removes.
+// Path returns the path of a form's page, given its public ID. The path is escaped and starts with Config.BasePath. The
+// caller must prepend its origin and any prefix that StripPrefix removes.
 func (h *Handler) Path(publicID string) string {
-	return h.config.BasePath + "/" + url.PathEscape(publicID)
+	return h.base + "/" + url.PathEscape(publicID)
 }
 
 type previewLink struct {
