@@ -123,9 +123,9 @@ type Config struct {
 	// reject a submission before storing it, or within its transaction. If a lost connection could hide that its
 	// transaction was committed, the error must match [formsvc.ErrOutcomeUnknown].
 	//
-	// After an error, a [FileRetainer] releases the submission's files, so that [Dir.Sweep] deletes them later. They stay
-	// if the error matches formsvc.ErrOutcomeUnknown or ErrUnavailable, if next has returned no error, or if the form has
-	// a submission with the page's IdempotencyKey.
+	// After an error or a panic, a [FileRetainer] releases the submission's files, so that [Dir.Sweep] deletes them later.
+	// They stay if the error, or the last error of next, matches formsvc.ErrOutcomeUnknown or ErrUnavailable, if next has
+	// returned no error, or if the form has a submission with the page's IdempotencyKey.
 	Submit func(ctx context.Context, r formsvc.SubmitParams, next func(context.Context, formsvc.SubmitParams) (formsvc.Submission, error)) (formsvc.Submission, error)
 
 	// HostAnswers returns answers that only the host can provide, such as to a payment. It is called for every page

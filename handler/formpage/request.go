@@ -56,7 +56,8 @@ type call struct {
 	shown      storage.ID // the submission that an ending shows; zero means the answers of the path
 
 	linkRequested bool
-	submitted     bool // the service has stored the submission
+	submitted     bool  // the service has stored the submission
+	nextErr       error // the last error from Submit, which the host can hide
 	stored        storage.ID
 
 	render.Page

@@ -25,7 +25,10 @@ import (
 // codeDuplicate is the code that pages use for a duplicate answer.
 const codeDuplicate = "KNOWN"
 
-var errLimited = errors.New("the rate limit of the address is exceeded")
+var (
+	errLimited  = errors.New("the rate limit of the address is exceeded")
+	errPanicked = errors.New("a function of the host panicked")
+)
 
 func (c *call) stepViolations(blocks []schema.Block) []schema.Violation {
 	answers := maps.Clone(c.parsed.Answers)
@@ -63,7 +66,7 @@ func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violati
 
 // checkAndSubmit checks all captchas on the path and stores the submission. It does not rely on checks made for earlier
 // pages, because a client can post just the last page. For a preview, it checks all answers and stores nothing.
-func (c *call) checkAndSubmit() error {
+func (c *call) checkAndSubmit() (err error) {
 	violations, err := c.checkCaptchas(c.OnPath)
 	if c.Preview != nil {
 		violations = append(c.stepViolations(c.OnPath), violations...)
@@ -91,14 +94,17 @@ func (c *call) checkAndSubmit() error {
 		return err
 	}
 	key := c.visit.Key // the files belong to this visit, but submitWithNewKey may start a new visit
+	err = errPanicked
+	defer func() {
+		switch {
+		case len(kept) == 0 || err != nil && c.submitted:
+		case err == nil: // the files are part of the submission
+			c.h.resetVisitUsage(key)
+		case isClosedError(err) || len(c.submitViolations(err)) > 0 || c.isNotStored(errors.Join(err, c.nextErr)):
+			release()
+		}
+	}()
 	err = c.submitWithNewKey(c.newSubmitParams())
-	switch {
-	case len(kept) == 0 || err != nil && c.submitted:
-	case err == nil: // the files are part of the submission
-		c.h.resetVisitUsage(key)
-	case isClosedError(err) || len(c.submitViolations(err)) > 0 || c.isNotStored(err):
-		release()
-	}
 	return err
 }
 
@@ -156,6 +162,7 @@ func (c *call) submitOnce(r formsvc.SubmitParams) error {
 	next := func(ctx context.Context, r formsvc.SubmitParams) (formsvc.Submission, error) {
 		submission, err := c.h.service.Submit(ctx, r)
 		if err != nil {
+			c.nextErr = err
 			return submission, serviceError{err}
 		}
 		c.setSubmitted(&submission)

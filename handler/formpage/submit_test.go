@@ -196,24 +196,35 @@ func TestFilesOfARefusedResponse(t *testing.T) {
 	t.Parallel()
 	refused := &formsvc.Error{Violations: []schema.Violation{{Message: "No."}}}
 	for _, c := range []struct {
-		stored string // who has stored the response
-		err    error
-		want   int // files to sweep
+		stored string // who has stored the response, or asked the service in vain
+		err    error  // nil: the host panics
+		want   int    // files to sweep
 	}{
 		{"", refused, 1}, {"next", refused, 0}, {"", errors.New("the host's insert failed"), 1}, {"the host", errors.New("the connection was lost"), 0},
 		{"", context.Canceled, 1}, {"", formsvc.ErrClosed, 1}, {"", formsvc.ErrOutcomeUnknown, 0}, {"", formsvc.ErrUnavailable, 0},
+		{"", nil, 1}, {"next", nil, 0}, {"the host", nil, 0}, {"in vain", nil, 0}, {"in vain", errors.New("hidden"), 0},
 	} {
 		dir, _ := newDir(t)
 		var s *site
 		s = newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Submit: func(ctx context.Context, r formsvc.SubmitParams, next submitFunc) (formsvc.Submission, error) {
 			if store := map[string]submitFunc{"next": next, "the host": s.service.Submit}[c.stored]; store != nil {
 				_ = expect.Must(store(ctx, r))
+			} else if c.stored != "" {
+				r.Answers["o"] = json.RawMessage(`"x"`)
+				expect.Error(t, "Submit", expect.ErrorOf(next(ctx, r)), formsvc.ErrUnavailable)
+			}
+			if c.err == nil {
+				panic("a bug of the host")
 			}
 			return formsvc.Submission{}, c.err
 		}})
-		form := s.form("MULTI", `[{"id":"f","type":"signature"}]`, "", "")
-		s.open(form, "").attach("upload", [3]string{"u.f", "a.png", pngBytes}).press("next")
-		expect.Equal(t, len(s.answers(form)) == 1, c.stored != "", "%v: stored", c)
+		form := s.form("MULTI", `[{"id":"f","type":"signature"},{"id":"o","type":"short_text","properties":{"rule":{"check":[{"host":"none"}]}}}]`, "", "")
+		p := s.open(form, "").attach("upload", [3]string{"u.f", "a.png", pngBytes})
+		func() {
+			defer func() { expect.Equal(t, recover() != nil, c.err == nil, "%v: panicked", c) }()
+			s.serve(http.MethodPost, "/f/"+form.PublicID, p.values.Encode()+"&go=next")
+		}()
+		expect.Equal(t, len(s.answers(form)) == 1, c.stored != "" && c.stored != "in vain", "%v: stored", c)
 		n, err := dir.Sweep(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
 		expect.That(t, n == c.want && err == nil, "%v: %d files are swept, %v", c, n, err)
 	}
