@@ -245,7 +245,7 @@ func (e *edit) acceptedText(b *schema.Block) bool {
 }
 
 // adjustAnswers replaces what a page cannot change: the hidden fields, and the UTC offset of a time, which the browser
-// sets to its own.
+// sets to its own. It also marks the answers to legal texts that have changed.
 func (c *call) adjustAnswers() {
 	c.parsed.Hidden = c.edit.input.Hidden
 	const clock = len(`"2006-01-02T15:04:05`)
@@ -253,6 +253,11 @@ func (c *call) adjustAnswers() {
 		mine, b := c.parsed.Answers[id], c.Index.Find(id)
 		if b != nil && b.Type == schema.TypeDate && len(mine) > clock && len(stored) > clock && bytes.Equal(mine[:clock], stored[:clock]) {
 			c.parsed.Answers[id] = stored
+		}
+	}
+	for b := range c.legalBlocks() { // the same answer to another text is a change
+		if _, known := c.partial.Digests[b.ID]; known && !c.edit.acceptedText(b) {
+			c.partial.Digests[b.ID] = "unfit"
 		}
 	}
 }

@@ -376,6 +376,27 @@ func TestConsentsInEdits(t *testing.T) {
 	p = s.get(s.editLink(first)).fill("a.news", "false")
 	s.redefine(form, blocks("New terms", "Newer news"))
 	p.press("next").expect(http.StatusConflict, shows("summary", "News"))
+
+	// A text changes while the page is open, also together with an answer that both change.
+	for n := range 8 {
+		merged, before, after := n&1 > 0, []string{"true", ""}[n>>1&1], []string{"true", ""}[n>>2]
+		s.redefine(form, blocks("New terms", "News"))
+		s.correct(first, "news", `true`)
+		p = s.get(s.editLink(first)).fill("a.news", before, "a.name", fmt.Sprint("mine ", n))
+		if merged {
+			s.correct(first, "name", `"theirs"`)
+		}
+		s.redefine(form, blocks("New terms", "Newest news"))
+		if p = p.press("next"); before != "" {
+			p = p.require(http.StatusConflict, shows("summary", "News This text has changed"), value("a.news", "")).fill("a.news", after).press("next")
+			before = after
+		}
+		if merged {
+			p = p.require(http.StatusConflict, shows("summary", "changed elsewhere")).press("next")
+		}
+		p.about(n).expect(http.StatusOK, at("/done"))
+		expect.Equal(t, texts(), "true New terms"+map[string]string{"true": ", true Newest news"}[before], "%d: the answers", n)
+	}
 }
 
 // A respondent who is signed in edits the own submission if the form allows it.

@@ -158,6 +158,9 @@ func (c *call) mergeSaved() (taken bool, err error) {
 	for b := range c.legalBlocks() {
 		if c.edit != nil && !c.edit.acceptedText(b) { // the page asks again
 			delete(given.Answers, b.ID)
+			if _, known := c.partial.Digests[b.ID]; known {
+				lost = append(lost, formdata.UnmatchedInput{Block: b.ID})
+			}
 		}
 	}
 	stays := func(name string, _ []string) bool {
