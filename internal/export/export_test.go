@@ -150,6 +150,7 @@ func TestColumnsOfEachBlock(t *testing.T) {
 		{`"type":"statement","label":"Q"`, ``, ``, ``},
 		{`"type":"multiple_choice",` + choices, `"q"`, `"q/x" "q/choice:other"`, `"Q: Ex" "Q: choice:other"`},
 		{`"type":"multiple_choice","properties":{"otherOption":true},` + choices, `"q"`, `"q/x" "q/choice:other" "q/other"`, `"Q: Ex" "Q: choice:other" "Q: other"`},
+		{`"type":"multiple_choice","label":"**Q** [a](https://a.example) \\*{{answers.n}}","choices":[{"id":"x","label":"_E_ {{today}}"}]`, `"q"`, `"q/x"`, `"Q a *{{answers.n}}: _E_ {{today}}"`},
 		{`"type":"ranking",` + choices, `"q"`, `"q/x" "q/choice:other"`, `"Q: Ex" "Q: choice:other"`},
 		{`"type":"dropdown",` + choices, `"q"`, `"q"`, `"Q"`},
 		{`"type":"matrix","label":"Q","matrix_rows":[{"id":"r","label":"R"},{"id":"s"}]`, `"q/r" "q/s"`, `"q/r" "q/s"`, `"Q: R" "Q: s"`},

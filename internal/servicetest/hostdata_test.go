@@ -294,29 +294,35 @@ func TestUnknownListsAndChecks(t *testing.T) {
 	})
 }
 
-// A source that ignores its context delays a submission by two seconds, and holds at most 64 goroutines.
+// A source or check that ignores its context delays a submission by two seconds, and holds at most 64 goroutines.
 func TestASourceThatHangs(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		source := &rooms{hook: func(context.Context) error { <-release; return nil }}
-		b := servicetest.SetupOn(t, memory.New(), hostOptions(source)...)
-		form := b.Form(roomBlocks, `{}`)
-		began := time.Now()
-		results := make(chan error)
-		for range 200 {
-			go func() { results <- expect.ErrorOf(b.Answer(form, "room", `"x"`)) }()
-		}
-		for range 200 {
-			expect.Error(t, "a submission", <-results, formsvc.ErrUnavailable)
-		}
-		expect.Equal(t, time.Since(began), 2*time.Second, "time of 200 submissions")
-		expect.Equal(t, source.calls.Load(), 64, "calls in progress")
-		close(release)
-		synctest.Wait()
-		source.hook = nil
-		expect.NoError(t, expect.ErrorOf(b.Answer(form, "room", `"`+b.Workspace.String()+`...0"`)))
-	})
+	for _, block := range []string{"room", "order"} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			source := &rooms{hook: func(context.Context) error { <-release; return nil }}
+			check := func(ctx context.Context, _ formsvc.CheckInput) (string, error) {
+				return "", expect.ErrorOf(source.Labels(ctx, nil, formsvc.ChoiceQuery{}))
+			}
+			b := servicetest.SetupOn(t, memory.New(), formsvc.WithChoices("rooms", "Rooms", source), formsvc.WithCheck("order", "Order", check), formsvc.WithCheck("second", "Second", check))
+			form := b.Form(roomBlocks, `{}`)
+			began := time.Now()
+			results := make(chan error)
+			answer := `"` + b.Workspace.String() + `...0"`
+			for range 200 {
+				go func() { results <- expect.ErrorOf(b.Answer(form, block, answer)) }()
+			}
+			for range 200 {
+				expect.Error(t, "a submission", <-results, formsvc.ErrUnavailable)
+			}
+			expect.Equal(t, time.Since(began), 2*time.Second, "time of 200 submissions")
+			expect.Equal(t, source.calls.Load(), 64, "calls in progress")
+			expect.Equal(t, b.Submissions(form), 0, "submissions")
+			close(release)
+			synctest.Wait()
+			expect.NoError(t, expect.ErrorOf(b.Answer(form, block, answer)))
+		})
+	}
 }
 
 // A source that returns too much is truncated, and invalid choices are omitted.
