@@ -149,6 +149,19 @@ func TestPublishing(t *testing.T) {
 	expect.That(t, bytes.Contains(form.Definition.Blocks, []byte("Name, please")) && bytes.Contains(form.Definition.Blocks, []byte("Pet")),
 		"published: %s", form.Definition.Blocks)
 
+	// The opening time of a copy applies when the copy is published.
+	opensAt := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+	path := "/forms/-/copy/" + form.ID.String() + at
+	w := h.serve("owner", "PATCH", path, `{"definition":{"settings":{"openAt":"2999-01-01T01:00:00+01:00"}}}`)
+	expect.That(t, w.Code == http.StatusOK, "%s: %d %s", path, w.Code, w.Body)
+	for _, want := range []time.Time{{}, opensAt} {
+		public := expect.Must(h.service.PublicForm(t.Context(), form.PublicID))
+		expect.That(t, public.OpensAt.Equal(want) && public.Closed == (want == opensAt), "the form opens at %v, want %v", public.OpensAt, want)
+		if h.ok("GET", at+"/changes", "", &got); got.Copy {
+			h.ok("POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, got.Revision))
+		}
+	}
+
 	h.label(form, true, "age", "How old?")
 	h.ok("POST", at+"/discard", `{}`)
 	got = changesAnswer{}
