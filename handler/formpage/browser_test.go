@@ -1,6 +1,7 @@
 package formpage_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,7 +20,10 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/expect"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/storage/storagetest"
 )
 
@@ -53,6 +57,21 @@ func newSite(t *testing.T, config formpage.Config, options ...formsvc.Option) *s
 	s.server = httptest.NewServer(mux)
 	t.Cleanup(s.server.Close)
 	return s
+}
+
+// onEachStore runs a test on a storage in memory, and on PostgreSQL.
+func onEachStore(t *testing.T, test func(t *testing.T, store storage.Storage)) {
+	t.Helper()
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, storagetest.ReadOnly(t, memory.New()))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		pool, schema := pgtest.Pool(t, pgtest.MaxConns(8)), postgres.WithSchema(pgtest.Schema(t))
+		expect.NoError(t, postgres.Migrate(t.Context(), pool, schema))
+		test(t, postgres.New(pool, schema))
+	})
 }
 
 func (s *site) clock() time.Time {
@@ -98,7 +117,9 @@ func (s *site) answers(form formsvc.Form) []map[string]string {
 		expect.NoError(s.t, json.Unmarshal(submission.Answers, &items))
 		one := map[string]string{}
 		for _, item := range items {
-			one[item.Field.ID] = string(item.Value)
+			var value bytes.Buffer // without the spaces that PostgreSQL adds
+			expect.NoError(s.t, json.Compact(&value, item.Value))
+			one[item.Field.ID] = value.String()
 		}
 		all = append(all, one)
 	}

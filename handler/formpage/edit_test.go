@@ -21,6 +21,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // respond stores a submission. The answers are IDs and JSON values in turn.
@@ -91,49 +92,51 @@ func (p *page) finish() *page {
 
 func TestARespondentEditsASubmissionByLink(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, formpage.Config{Secret: secret, Partials: formpage.Resume})
-	for _, kind := range []string{"SINGLE", "MULTI"} {
-		form := s.form(kind, fourQuestions, `{"showTitle":true,"submitLabel":"Send it","redirectUrl":"https://elsewhere.example/"}`, "", "ref")
-		first := s.respond(form, formsvc.SubmitParams{Hidden: map[string]string{"ref": "r7"}}, "name", `"Ada <b>"`, "size", `1.5`, "color", `{"other":"Teal"}`, "last", `"One\nTwo"`)
-		other := s.respond(form, formsvc.SubmitParams{}, "name", `"Other"`, "color", `{"id":"r"}`)
-		before := s.funnel(form)
-		link := s.editLink(first)
-		p := s.get(link+"?lang=de&a.name=evil&h.ref=evil").about(kind).require(http.StatusOK, shows("fs-who", "Antworten vom 03.08.2026"),
-			value("a.name", "Ada <b>"), value("a.size", "1,5"), value("a.color", "other"), value("o.color", "Teal"), value("viewed", "1"), value("started", "1"), lacks("Send it"), hides("fs-keep"))
-		for name, want := range map[string]string{"Cache-Control": "no-store", "X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "strict-origin"} {
-			expect.Equal(t, p.header.Get(name), want, "%s", name)
-		}
-		p.values.Set("h.ref", "evil")
-		for _, name := range []string{"viewed", "started"} { // a page that was made by hand
-			p.values.Del(name)
-		}
-		p = p.fill("a.name", "Grace").finish().about(kind)
-		p.require(http.StatusOK, at("/done"), shows("fs-done", "Ihre Änderungen sind gespeichert.", "The very end", "Antworten bearbeiten"), lacks("http-equiv"), responses(form, 2))
-		got := s.stored(first)
-		expect.Equal(t, got.Revision, first.Revision+1, "the revision")
-		all := s.answers(form)[1]
-		expect.Equal(t, fmt.Sprint(all["name"], all["size"], all["color"], all["last"], all["ref"]), `"Grace"1.5{"other":"Teal"}"One\nTwo""r7"`, "%s: the answers", kind)
-		state := s.history(first)[0]
-		expect.That(t, state.ReplacedByRespondent && state.ReplacedBy.IsZero(), "the change is by the respondent %v, by %s", state.ReplacedByRespondent, state.ReplacedBy)
-		expect.Equal(t, s.stored(other).Revision, other.Revision, "another submission")
-		expect.Same(t, s.funnel(form), before, "the funnel")
-		for p, err := range s.service.AsHost().Partials(t.Context(), form.ID, formsvc.Query{}) {
-			t.Errorf("a partial submission: %v %v", p, err)
-		}
+	onEachStore(t, func(t *testing.T, store storage.Storage) {
+		s := newSite(t, formpage.Config{Secret: secret, Partials: formpage.Resume}, formsvc.WithStorage(store))
+		for _, kind := range []string{"SINGLE", "MULTI"} {
+			form := s.form(kind, fourQuestions, `{"showTitle":true,"submitLabel":"Send it","redirectUrl":"https://elsewhere.example/"}`, "", "ref")
+			first := s.respond(form, formsvc.SubmitParams{Hidden: map[string]string{"ref": "r7"}}, "name", `"Ada <b>"`, "size", `1.5`, "color", `{"other":"Teal"}`, "last", `"One\nTwo"`)
+			other := s.respond(form, formsvc.SubmitParams{}, "name", `"Other"`, "color", `{"id":"r"}`)
+			before := s.funnel(form)
+			link := s.editLink(first)
+			p := s.get(link+"?lang=de&a.name=evil&h.ref=evil").about(kind).require(http.StatusOK, shows("fs-who", "Antworten vom 03.08.2026"),
+				value("a.name", "Ada <b>"), value("a.size", "1,5"), value("a.color", "other"), value("o.color", "Teal"), value("viewed", "1"), value("started", "1"), lacks("Send it"), hides("fs-keep"))
+			for name, want := range map[string]string{"Cache-Control": "no-store", "X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "strict-origin"} {
+				expect.Equal(t, p.header.Get(name), want, "%s", name)
+			}
+			p.values.Set("h.ref", "evil")
+			for _, name := range []string{"viewed", "started"} { // a page that was made by hand
+				p.values.Del(name)
+			}
+			p = p.fill("a.name", "Grace").finish().about(kind)
+			p.require(http.StatusOK, at("/done"), shows("fs-done", "Ihre Änderungen sind gespeichert.", "The very end", "Antworten bearbeiten"), lacks("http-equiv"), responses(form, 2))
+			got := s.stored(first)
+			expect.Equal(t, got.Revision, first.Revision+1, "the revision")
+			all := s.answers(form)[1]
+			expect.Equal(t, fmt.Sprint(all["name"], all["size"], all["color"], all["last"], all["ref"]), `"Grace"1.5{"other":"Teal"}"One\nTwo""r7"`, "%s: the answers", kind)
+			state := s.history(first)[0]
+			expect.That(t, state.ReplacedByRespondent && state.ReplacedBy.IsZero(), "the change is by the respondent %v, by %s", state.ReplacedByRespondent, state.ReplacedBy)
+			expect.Equal(t, s.stored(other).Revision, other.Revision, "another submission")
+			expect.Same(t, s.funnel(form), before, "the funnel")
+			for p, err := range s.service.AsHost().Partials(t.Context(), form.ID, formsvc.Query{}) {
+				t.Errorf("a partial submission: %v %v", p, err)
+			}
 
-		// The link of the ending leads back, and a page without changes stores nothing.
-		back := p.find(func(n *html.Node) bool { return strings.Contains(attr(n, "href"), "/edit/") })
-		p = s.get(p.resolve(attr(back, "href"))).about(kind).require(http.StatusOK, value("a.name", "Grace"))
-		p.finish().expect(http.StatusOK, at("/done"))
-		expect.Equal(t, len(s.history(first)), 1, "earlier states without a change")
-		if kind == "SINGLE" { // the changes can be saved on each page
-			p.fill("a.name", "").press("submit").expect(http.StatusUnprocessableEntity, shows("summary", "Name"))
-			p.fill("a.name", "Ida").press("submit").expect(http.StatusOK, at("/done"))
-			p = s.get(link).fill("a.name", "Ida B.")
-			p.values.Set("a.color", "")
-			p.press("submit").expect(http.StatusUnprocessableEntity, shows("summary", "Color"))
+			// The link of the ending leads back, and a page without changes stores nothing.
+			back := p.find(func(n *html.Node) bool { return strings.Contains(attr(n, "href"), "/edit/") })
+			p = s.get(p.resolve(attr(back, "href"))).about(kind).require(http.StatusOK, value("a.name", "Grace"))
+			p.finish().expect(http.StatusOK, at("/done"))
+			expect.Equal(t, len(s.history(first)), 1, "earlier states without a change")
+			if kind == "SINGLE" { // the changes can be saved on each page
+				p.fill("a.name", "").press("submit").expect(http.StatusUnprocessableEntity, shows("summary", "Name"))
+				p.fill("a.name", "Ida").press("submit").expect(http.StatusOK, at("/done"))
+				p = s.get(link).fill("a.name", "Ida B.")
+				p.values.Set("a.color", "")
+				p.press("submit").expect(http.StatusUnprocessableEntity, shows("summary", "Color"))
+			}
 		}
-	}
+	})
 }
 
 // A removed answer is removed, and answers that a rule now skips are too.
@@ -261,55 +264,64 @@ func TestEndedLinksShowTheInput(t *testing.T) {
 // The user of a link needs access when the link is used, and the history names the user.
 func TestAUserEditsWithItsPermissions(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, formpage.Config{Secret: secret})
-	form := s.form("MULTI", threeQuestions, "", "")
-	first := s.respond(form, formsvc.SubmitParams{}, "name", `"x"`)
-	member := formsvc.UserIDFrom("member")
-	link := s.server.URL + expect.Must(s.pages.EditPathFor(member, form.ID, first.ID, s.clock().Add(time.Hour)))
-	s.get(link).expect(http.StatusGone, lacks("A form"))
-	expect.NoError(t, s.service.AddMember(t.Context(), s.place, member))
-	s.get(link).fill("a.name", "y").press("next").expect(http.StatusOK, at("/done"), answered(form, "name", `"y"`))
-	state := s.history(first)[0]
-	expect.That(t, state.ReplacedBy == member && !state.ReplacedByRespondent, "the change is by %s, want %s", state.ReplacedBy, member)
-	p := s.get(link).fill("a.name", "z")
-	expect.NoError(t, s.service.RemoveMember(t.Context(), s.place, member))
-	p.press("next").expect(http.StatusGone, shows("fs-note", "z"))
-	s.stores(form, "name", `"y"`)
+	onEachStore(t, func(t *testing.T, store storage.Storage) {
+		s := newSite(t, formpage.Config{Secret: secret}, formsvc.WithStorage(store))
+		form := s.form("MULTI", threeQuestions, "", "")
+		first := s.respond(form, formsvc.SubmitParams{}, "name", `"x"`)
+		member := formsvc.UserIDFrom("member")
+		link := s.server.URL + expect.Must(s.pages.EditPathFor(member, form.ID, first.ID, s.clock().Add(time.Hour)))
+		s.get(link).expect(http.StatusGone, lacks("A form"))
+		expect.NoError(t, s.service.AddMember(t.Context(), s.place, member))
+		s.get(link).fill("a.name", "y").press("next").expect(http.StatusOK, at("/done"), answered(form, "name", `"y"`))
+		state := s.history(first)[0]
+		expect.That(t, state.ReplacedBy == member && !state.ReplacedByRespondent, "the change is by %s, want %s", state.ReplacedBy, member)
+		p := s.get(link).fill("a.name", "z")
+		respondents := s.get(s.editLink(first)).fill("a.name", "after the move")
+		expect.NoError(t, s.service.RemoveMember(t.Context(), s.place, member))
+		p.press("next").expect(http.StatusGone, shows("fs-note", "z"))
+		expect.NoError(t, s.service.AddMember(t.Context(), s.place, member))
+		other := expect.Must(s.service.CreateWorkspace(t.Context(), s.owner, "Other"))
+		expect.Must(s.service.As(s.owner).UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Workspace: &other.ID}))
+		p.press("next").about("moved").expect(http.StatusGone, shows("fs-note", "z"), answered(form, "name", `"y"`))
+		respondents.press("next").expect(http.StatusOK, at("/done"), answered(form, "name", `"after the move"`))
+	})
 }
 
 // A change by someone else is merged, and what both changed is shown before it is replaced.
 func TestChangesMeanwhile(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, formpage.Config{Secret: secret})
-	form := s.form("MULTI", fourQuestions, "", "")
-	first := s.respond(form, formsvc.SubmitParams{}, "name", `"Ada"`, "size", `1`, "color", `{"id":"r"}`, "last", `"text"`)
-	p := s.get(s.editLink(first)).fill("a.name", "mine", "a.size", "2")
-	s.correct(first, "name", `"theirs"`, "color", `{"id":"g"}`, "last", `null`)
-	p = p.press("next").require(http.StatusConflict, shows("summary", "changed elsewhere in the meantime", "Stored at the moment:", "Nametheirs", "Discard my changes"),
-		value("a.name", "mine"), value("a.size", "2"), value("a.color", "id:g"), value("a.last", ""), hides("summary", "Size"))
-	reload := p.find(func(n *html.Node) bool { return has(n, "data-reload") })
-	s.get(p.resolve(attr(reload, "href"))).expect(http.StatusOK, value("a.name", "theirs"), value("a.size", "1"), value("a.last", ""))
-	p.press("next").expect(http.StatusOK, at("/done"), answered(form, "name", `"mine"`, "size", `2`, "color", `{"id":"g","label":"Green"}`, "last", ""))
+	onEachStore(t, func(t *testing.T, store storage.Storage) {
+		s := newSite(t, formpage.Config{Secret: secret}, formsvc.WithStorage(store))
+		form := s.form("MULTI", fourQuestions, "", "")
+		first := s.respond(form, formsvc.SubmitParams{}, "name", `"Ada"`, "size", `1`, "color", `{"id":"r"}`, "last", `"text"`)
+		p := s.get(s.editLink(first)).fill("a.name", "mine", "a.size", "2")
+		s.correct(first, "name", `"theirs"`, "color", `{"id":"g"}`, "last", `null`)
+		p = p.press("next").require(http.StatusConflict, shows("summary", "changed elsewhere in the meantime", "Stored at the moment:", "Nametheirs", "Discard my changes"),
+			value("a.name", "mine"), value("a.size", "2"), value("a.color", "id:g"), value("a.last", ""), hides("summary", "Size"))
+		reload := p.find(func(n *html.Node) bool { return has(n, "data-reload") })
+		s.get(p.resolve(attr(reload, "href"))).expect(http.StatusOK, value("a.name", "theirs"), value("a.size", "1"), value("a.last", ""))
+		p.press("next").expect(http.StatusOK, at("/done"), answered(form, "name", `"mine"`, "size", `2`, "color", `{"id":"g","label":"Green"}`, "last", ""))
 
-	// Without its state, a page changes nothing unseen.
-	p = s.get(s.editLink(first)).fill("a.last", "more")
-	for _, half := range []string{"", "nonsense"} {
-		p.values.Set("half", half)
-		p.press("next").about(half).expect(http.StatusConflict, value("a.last", "more"), value("a.name", "mine"))
-	}
+		// Without its state, a page changes nothing unseen.
+		p = s.get(s.editLink(first)).fill("a.last", "more")
+		for _, half := range []string{"", "nonsense"} {
+			p.values.Set("half", half)
+			p.press("next").about(half).expect(http.StatusConflict, value("a.last", "more"), value("a.name", "mine"))
+		}
 
-	// The same page can be sent twice, also at the same time.
-	p = s.get(s.editLink(first)).fill("a.name", "twice")
-	n := len(s.history(first))
-	var both sync.WaitGroup
-	for range 4 {
-		both.Go(func() { p.press("next").expect(http.StatusOK, at("/done")) })
-	}
-	both.Wait()
-	p.press("next").expect(http.StatusOK, at("/done"))
-	expect.Equal(t, len(s.history(first)), n+1, "earlier states")
-	// A page from before a change, as the back button shows it, asks first.
-	p.fill("a.name", "thrice").press("next").require(http.StatusConflict, shows("summary", "twice")).press("next").expect(http.StatusOK, at("/done"), answered(form, "name", `"thrice"`))
+		// The same page can be sent twice, also at the same time.
+		p = s.get(s.editLink(first)).fill("a.name", "twice")
+		n := len(s.history(first))
+		var both sync.WaitGroup
+		for range 4 {
+			both.Go(func() { p.press("next").expect(http.StatusOK, at("/done")) })
+		}
+		both.Wait()
+		p.press("next").expect(http.StatusOK, at("/done"))
+		expect.Equal(t, len(s.history(first)), n+1, "earlier states")
+		// A page from before a change, as the back button shows it, asks first.
+		p.fill("a.name", "thrice").press("next").require(http.StatusConflict, shows("summary", "twice")).press("next").expect(http.StatusOK, at("/done"), answered(form, "name", `"thrice"`))
+	})
 }
 
 // Answers without a question, and answers of the host, stay and are only shown.
@@ -350,53 +362,55 @@ func TestAnEditKeepsWhatItCannotChange(t *testing.T) {
 
 func TestConsentsInEdits(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, formpage.Config{Secret: secret})
-	blocks := func(terms, news string) string {
-		return fmt.Sprintf(`[{"id":"name","type":"short_text","label":"Name"},{"id":"terms","type":"legal","label":"Terms","required":true,"properties":{"legalText":%q}},{"id":"news","type":"legal","label":"News","properties":{"legalText":%q}}]`, terms, news)
-	}
-	form := s.form("MULTI", blocks("The **terms**", "The news"), "", "")
-	first := s.respond(form, formsvc.SubmitParams{}, "name", `"x"`, "terms", `true`, "news", `true`)
-	texts := func() string {
-		var all []string
-		for _, a := range expect.Must(formsvc.DecodeAnswers(s.stored(first))) {
-			all = append(all, a.String()+" "+a.LegalText)
+	onEachStore(t, func(t *testing.T, store storage.Storage) {
+		s := newSite(t, formpage.Config{Secret: secret}, formsvc.WithStorage(store))
+		blocks := func(terms, news string) string {
+			return fmt.Sprintf(`[{"id":"name","type":"short_text","label":"Name"},{"id":"terms","type":"legal","label":"Terms","required":true,"properties":{"legalText":%q}},{"id":"news","type":"legal","label":"News","properties":{"legalText":%q}}]`, terms, news)
 		}
-		return strings.Join(all[1:], ", ")
-	}
-	s.wait(time.Hour)
-	s.redefine(form, blocks("The **terms**", "The news")+" ") // another revision of the form
-	s.get(s.editLink(first)).require(http.StatusOK, hides("summary")).fill("a.name", "y").press("next").expect(http.StatusOK, at("/done"))
-	expect.Equal(t, texts(), "true The terms, true The news", "unchanged texts")
+		form := s.form("MULTI", blocks("The **terms**", "The news"), "", "")
+		first := s.respond(form, formsvc.SubmitParams{}, "name", `"x"`, "terms", `true`, "news", `true`)
+		texts := func() string {
+			var all []string
+			for _, a := range expect.Must(formsvc.DecodeAnswers(s.stored(first))) {
+				all = append(all, a.String()+" "+a.LegalText)
+			}
+			return strings.Join(all[1:], ", ")
+		}
+		s.wait(time.Hour)
+		s.redefine(form, blocks("The **terms**", "The news")+" ") // another revision of the form
+		s.get(s.editLink(first)).require(http.StatusOK, hides("summary")).fill("a.name", "y").press("next").expect(http.StatusOK, at("/done"))
+		expect.Equal(t, texts(), "true The terms, true The news", "unchanged texts")
 
-	s.redefine(form, blocks("New terms", "New news"))
-	p := s.get(s.editLink(first)).require(http.StatusOK, shows("summary", "Terms This text has changed", "News This text has changed")).fill("a.name", "z")
-	p.press("next").expect(http.StatusUnprocessableEntity, shows("summary", "Terms"))
-	p.fill("a.terms", "true").press("next").expect(http.StatusOK, at("/done"))
-	expect.Equal(t, texts(), "true New terms, true The news", "the answered text")
-	p = s.get(s.editLink(first)).fill("a.news", "false")
-	s.redefine(form, blocks("New terms", "Newer news"))
-	p.press("next").expect(http.StatusConflict, shows("summary", "News"))
+		s.redefine(form, blocks("New terms", "New news"))
+		p := s.get(s.editLink(first)).require(http.StatusOK, shows("summary", "Terms This text has changed", "News This text has changed")).fill("a.name", "z")
+		p.press("next").expect(http.StatusUnprocessableEntity, shows("summary", "Terms"))
+		p.fill("a.terms", "true").press("next").expect(http.StatusOK, at("/done"))
+		expect.Equal(t, texts(), "true New terms, true The news", "the answered text")
+		p = s.get(s.editLink(first)).fill("a.news", "false")
+		s.redefine(form, blocks("New terms", "Newer news"))
+		p.press("next").expect(http.StatusConflict, shows("summary", "News"))
 
-	// A text changes while the page is open, also together with an answer that both change.
-	for n := range 8 {
-		merged, before, after := n&1 > 0, []string{"true", ""}[n>>1&1], []string{"true", ""}[n>>2]
-		s.redefine(form, blocks("New terms", "News"))
-		s.correct(first, "news", `true`)
-		p = s.get(s.editLink(first)).fill("a.news", before, "a.name", fmt.Sprint("mine ", n))
-		if merged {
-			s.correct(first, "name", `"theirs"`)
+		// A text changes while the page is open, also together with an answer that both change.
+		for n := range 8 {
+			merged, before, after := n&1 > 0, []string{"true", ""}[n>>1&1], []string{"true", ""}[n>>2]
+			s.redefine(form, blocks("New terms", "News"))
+			s.correct(first, "news", `true`)
+			p = s.get(s.editLink(first)).fill("a.news", before, "a.name", fmt.Sprint("mine ", n))
+			if merged {
+				s.correct(first, "name", `"theirs"`)
+			}
+			s.redefine(form, blocks("New terms", "Newest news"))
+			if p = p.press("next"); before != "" {
+				p = p.require(http.StatusConflict, shows("summary", "News This text has changed"), value("a.news", "")).fill("a.news", after).press("next")
+				before = after
+			}
+			if merged {
+				p = p.require(http.StatusConflict, shows("summary", "changed elsewhere")).press("next")
+			}
+			p.about(n).expect(http.StatusOK, at("/done"))
+			expect.Equal(t, texts(), "true New terms"+map[string]string{"true": ", true Newest news"}[before], "%d: the answers", n)
 		}
-		s.redefine(form, blocks("New terms", "Newest news"))
-		if p = p.press("next"); before != "" {
-			p = p.require(http.StatusConflict, shows("summary", "News This text has changed"), value("a.news", "")).fill("a.news", after).press("next")
-			before = after
-		}
-		if merged {
-			p = p.require(http.StatusConflict, shows("summary", "changed elsewhere")).press("next")
-		}
-		p.about(n).expect(http.StatusOK, at("/done"))
-		expect.Equal(t, texts(), "true New terms"+map[string]string{"true": ", true Newest news"}[before], "%d: the answers", n)
-	}
+	})
 }
 
 // A respondent who is signed in edits the own submission if the form allows it.

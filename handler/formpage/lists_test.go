@@ -18,6 +18,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // people offers as many people as the value of By says, but none to eve. It fails while down is set.
@@ -56,18 +57,18 @@ func (p *people) Labels(_ context.Context, ids []string, q formsvc.ChoiceQuery) 
 
 const fromPeople = `"properties":{"rule":{"choices":{"list":"people","by":"answers.n"}}}`
 
-func peopleSite(t *testing.T, config formpage.Config) (*site, *people) {
+func peopleSite(t *testing.T, config formpage.Config, options ...formsvc.Option) (*site, *people) {
 	source := &people{}
 	check := func(_ context.Context, in formsvc.CheckInput) (string, error) {
 		if source.down {
-			return "", errors.New("down")
+			panic("down")
 		}
 		if in.Answer.String() != "A-1" {
 			return "No <order> {{n}}", nil
 		}
 		return "", nil
 	}
-	return newSite(t, config, formsvc.WithChoices("people", "People", source), formsvc.WithCheck("order", "Order", check)), source
+	return newSite(t, config, append(options, formsvc.WithChoices("people", "People", source), formsvc.WithCheck("order", "Order", check))...), source
 }
 
 func (p *page) count(tag string, attrs ...string) (n int) {
@@ -112,56 +113,60 @@ func TestListsOnPages(t *testing.T) {
 // Without the script, a search shows its results and keeps the selection. Without a new search, the page continues.
 func TestSearchesOnPages(t *testing.T) {
 	t.Parallel()
-	s, _ := peopleSite(t, formpage.Config{})
-	form := s.form("MULTI", `[{"id":"n","type":"number","label":"N"},{"id":"break","type":"page_break"},
+	onEachStore(t, func(t *testing.T, store storage.Storage) {
+		s, _ := peopleSite(t, formpage.Config{}, formsvc.WithStorage(store))
+		form := s.form("MULTI", `[{"id":"n","type":"number","label":"N"},{"id":"break","type":"page_break"},
 		{"id":"who","type":"multiple_choice","label":"Who","required":true,`+fromPeople+`},{"id":"break2","type":"page_break"},
 		{"id":"last","type":"short_text","label":"Hello {{answers.who}}"}]`, "", "")
-	s.wait(time.Minute)
-	p := s.open(form, "")
-	s.wait(time.Minute)
-	p = p.fill("a.n", "10000").press("next").require(http.StatusOK, shows("fs-list", "Enter a few letters"))
-	p = p.fill("q.who", "007").press("next").require(http.StatusOK, hides("summary"), shows("fs-list", "Results: 10", "Person <007>", "Person <9007>"), value("q.who", "007"))
-	p = p.press("next").require(http.StatusUnprocessableEntity, shows("summary", "Who"))
-	p = p.fill("a.who", "id:p9007", "q.who", "Person").press("next").require(http.StatusOK, shows("fs-list", "first 20 results", "Person <9007>"))
-	expect.Equal(t, p.count("input", "type", "checkbox"), 21, "the selected and the found people")
-	p = p.fill("q.who", "nobody").press("stay").require(http.StatusOK, shows("fs-list", "No results.", "Person <9007>"))
-	p = p.add("a.who", "id:p8").press("next").require(http.StatusOK, shows("fs-main", "Hello Person <008>, Person <9007>"))
-	p = p.press("back").require(http.StatusOK, shows("fs-list", "Person <9007>", "Person <008>"))
-	p.press("next").press("next").expect(anyStatus, responses(form, 1))
-	s.stores(form, "who", `[{"id":"p8","label":"Person <008>"},{"id":"p9007","label":"Person <9007>"}]`)
+		s.wait(time.Minute)
+		p := s.open(form, "")
+		s.wait(time.Minute)
+		p = p.fill("a.n", "10000").press("next").require(http.StatusOK, shows("fs-list", "Enter a few letters"))
+		p = p.fill("q.who", "007").press("next").require(http.StatusOK, hides("summary"), shows("fs-list", "Results: 10", "Person <007>", "Person <9007>"), value("q.who", "007"))
+		p = p.press("next").require(http.StatusUnprocessableEntity, shows("summary", "Who"))
+		p = p.fill("a.who", "id:p9007", "q.who", "Person").press("next").require(http.StatusOK, shows("fs-list", "first 20 results", "Person <9007>"))
+		expect.Equal(t, p.count("input", "type", "checkbox"), 21, "the selected and the found people")
+		p = p.fill("q.who", "nobody").press("stay").require(http.StatusOK, shows("fs-list", "No results.", "Person <9007>"))
+		p = p.add("a.who", "id:p8").press("next").require(http.StatusOK, shows("fs-main", "Hello Person <008>, Person <9007>"))
+		p = p.press("back").require(http.StatusOK, shows("fs-list", "Person <9007>", "Person <008>"))
+		p.press("next").press("next").expect(anyStatus, responses(form, 1))
+		s.stores(form, "who", `[{"id":"p8","label":"Person <008>"},{"id":"p9007","label":"Person <9007>"}]`)
+	})
 }
 
 // A choice that is no longer offered, and an answer that the host's check refuses, are reported at their step.
 func TestTheHostChecksEachStep(t *testing.T) {
 	t.Parallel()
-	s, source := peopleSite(t, formpage.Config{Secret: secret, AllowedOrigins: []string{"https://app.example"}})
-	blocks := `[{"id":"n","type":"number","label":"N"},{"id":"who","type":"dropdown","label":"Who",` + fromPeople + `},{"id":"break","type":"page_break"},
+	onEachStore(t, func(t *testing.T, store storage.Storage) {
+		s, source := peopleSite(t, formpage.Config{Secret: secret, AllowedOrigins: []string{"https://app.example"}}, formsvc.WithStorage(store))
+		blocks := `[{"id":"n","type":"number","label":"N"},{"id":"who","type":"dropdown","label":"Who",` + fromPeople + `},{"id":"break","type":"page_break"},
 		{"id":"order","type":"short_text","label":"Order","properties":{"rule":{"check":[{"host":"order"}]}}},{"id":"break2","type":"page_break"},{"id":"last","type":"short_text","label":"Last"}]`
-	form := s.form("MULTI", blocks, "", "")
-	preview := s.server.URL + expect.Must(s.pages.PreviewPath(form.ID, s.clock().Add(time.Hour)))
-	for name, open := range map[string]func() *page{"page": func() *page { return s.open(form, "") }, "preview": func() *page { return s.get(preview) }} {
-		p := open().about(name)
-		s.wait(time.Minute)
-		p = p.fill("a.n", "3").press("stay").require(http.StatusOK, shows("fs-list", "Person <002>"))
-		p = p.fill("a.n", "2").add("a.who", "id:p2").press("next").require(http.StatusUnprocessableEntity, shows("summary", "Who", "Please choose one"), shows("fs-list", "Person <001>"), hides("fs-list", "Person <002>"))
-		source.down = true
-		failed := p.fill("a.n", "2", "a.who", "id:p1").press("next").require(http.StatusServiceUnavailable, shows("fs-main", "The choices cannot be shown at the moment."), value("a.who", "id:p1"), value("a.n", "2"))
-		source.down = false
-		p = failed.press("next").require(http.StatusOK, shows("fs-main", "Order"))
-		p = p.fill("a.order", "B-2").press("next").require(http.StatusUnprocessableEntity, shows("summary", "Order", "No <order> {{n}}"))
-		source.down = true
-		p = p.fill("a.order", "A-1").press("next").require(http.StatusServiceUnavailable, value("a.order", "A-1"))
-		source.down = false
-		p = p.press("next").require(http.StatusOK, shows("fs-main", "Last"))
-		source.down = true
-		if name == "page" {
-			p = p.press("next").require(http.StatusServiceUnavailable, responses(form, 0))
+		form := s.form("MULTI", blocks, "", "")
+		preview := s.server.URL + expect.Must(s.pages.PreviewPath(form.ID, s.clock().Add(time.Hour)))
+		for name, open := range map[string]func() *page{"page": func() *page { return s.open(form, "") }, "preview": func() *page { return s.get(preview) }} {
+			p := open().about(name)
+			s.wait(time.Minute)
+			p = p.fill("a.n", "3").press("stay").require(http.StatusOK, shows("fs-list", "Person <002>"))
+			p = p.fill("a.n", "2").add("a.who", "id:p2").press("next").require(http.StatusUnprocessableEntity, shows("summary", "Who", "Please choose one"), shows("fs-list", "Person <001>"), hides("fs-list", "Person <002>"))
+			source.down = true
+			failed := p.fill("a.n", "2", "a.who", "id:p1").press("next").require(http.StatusServiceUnavailable, shows("fs-main", "The choices cannot be shown at the moment."), value("a.who", "id:p1"), value("a.n", "2"))
+			source.down = false
+			p = failed.press("next").require(http.StatusOK, shows("fs-main", "Order"))
+			p = p.fill("a.order", "B-2").press("next").require(http.StatusUnprocessableEntity, shows("summary", "Order", "No <order> {{n}}"))
+			source.down = true
+			p = p.fill("a.order", "A-1").press("next").require(http.StatusServiceUnavailable, value("a.order", "A-1"))
+			source.down = false
+			p = p.press("next").require(http.StatusOK, shows("fs-main", "Last"))
+			source.down = true
+			if name == "page" {
+				p = p.press("next").require(http.StatusServiceUnavailable, responses(form, 0))
+			}
+			source.down = false
+			p.press("next").expect(anyStatus, shows("fs-main"))
 		}
-		source.down = false
-		p.press("next").expect(anyStatus, shows("fs-main"))
-	}
-	expect.Equal(t, len(s.answers(form)), 1, "responses")
-	s.stores(form, "who", `{"id":"p1","label":"Person <001>"}`, "order", `"A-1"`)
+		expect.Equal(t, len(s.answers(form)), 1, "responses")
+		s.stores(form, "who", `{"id":"p1","label":"Person <001>"}`, "order", `"A-1"`)
+	})
 }
 
 // A front end asks for the choices of a block, and its answers are checked.

@@ -19,6 +19,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // session is who is signed in, as one browser with all its pages has it.
@@ -239,49 +240,51 @@ func TestForeignPostsCannotUseTheSession(t *testing.T) {
 // The form accepts one submission of each person. Two tenants can have users of the same name.
 func TestOneSubmissionPerRespondent(t *testing.T) {
 	t.Parallel()
-	var through []string
-	for _, config := range []formpage.Config{{}, {Partials: formpage.Resume}, {Submit: func(ctx context.Context, r formsvc.SubmitParams, next func(context.Context, formsvc.SubmitParams) (formsvc.Submission, error)) (formsvc.Submission, error) {
-		through = append(through, r.Respondent)
-		return next(ctx, r)
-	}}} {
-		s, who := signedIn(t, config)
-		form := s.form("MULTI", twoPages, `{"onePerRespondent":true}`, "")
-		other := s.form("MULTI", oneQuestion, `{"onePerRespondent":true}`, "")
-		base := s.server.URL + "/f/" + form.PublicID
-		var opened struct {
-			State      string
-			AnsweredAt time.Time `json:"answered_at"`
+	onEachStore(t, func(t *testing.T, store storage.Storage) {
+		var through []string
+		for _, config := range []formpage.Config{{}, {Partials: formpage.Resume}, {Submit: func(ctx context.Context, r formsvc.SubmitParams, next func(context.Context, formsvc.SubmitParams) (formsvc.Submission, error)) (formsvc.Submission, error) {
+			through = append(through, r.Respondent)
+			return next(ctx, r)
+		}}} {
+			s, who := signedIn(t, config, formsvc.WithStorage(store))
+			form := s.form("MULTI", twoPages, `{"onePerRespondent":true}`, "")
+			other := s.form("MULTI", oneQuestion, `{"onePerRespondent":true}`, "")
+			base := s.server.URL + "/f/" + form.PublicID
+			var opened struct {
+				State      string
+				AnsweredAt time.Time `json:"answered_at"`
+			}
+			s.ask(http.MethodGet, base+"/form.json", "", nil, &opened)
+			expect.That(t, opened.AnsweredAt.IsZero(), "answered at %v", opened.AnsweredAt)
+			late := s.open(form, "").fill("a.a", "late")
+			late = late.press("next").fill("a.b", "later")
+			s.wait(14 * time.Hour)
+			p := s.open(form, "")
+			if config.Partials == 0 { // otherwise, it continues on the second page
+				p = p.press("next")
+			}
+			p.fill("a.b", "y")
+			p.press("next").expect(http.StatusOK, at("/done"), responses(form, 1))
+			p.press("next").about("twice").expect(http.StatusOK, at("/done"), responses(form, 1))
+			s.wait(240 * time.Hour)
+			who.name = "Ann"
+			again := s.open(form, "").about("again").expect(http.StatusConflict, shows("fs-screen", "You already answered on 4 August 2026."))
+			expect.Equal(t, again.header.Get("Cache-Control"), "no-store", "caching")
+			s.open(form, "lang=de").expect(http.StatusConflict, shows("fs-screen", "Sie haben bereits am 04.08.2026 geantwortet."))
+			s.wait(-240 * time.Hour)
+			late.press("next").about("at the same time").expect(http.StatusConflict, shows("fs-screen", "You already answered on 4 August 2026."), shows("fs-note", "late", "later"), responses(form, 1))
+			var failed struct{ Code, Message string }
+			status, _ := s.ask(http.MethodPost, base+"/submit", "", map[string]any{"state": opened.State}, &failed)
+			expect.That(t, status == http.StatusConflict && failed.Code == "ALREADY_ANSWERED" && strings.Contains(failed.Message, "4 August 2026"), "%d %+v", status, failed)
+			s.ask(http.MethodGet, base+"/form.json", "", nil, &opened)
+			expect.That(t, !opened.AnsweredAt.IsZero(), "answered at %v", opened.AnsweredAt)
+			s.open(other, "").press("next").about("another form").expect(http.StatusOK, at("/done"), responses(other, 1))
+			who.id = "t2/ann"
+			s.open(form, "").press("next").press("next").about("another tenant").expect(http.StatusOK, at("/done"), responses(form, 2))
+			expect.Same(t, []string{"t2/ann", "t1/ann"}, s.respondents(form), "respondents")
 		}
-		s.ask(http.MethodGet, base+"/form.json", "", nil, &opened)
-		expect.That(t, opened.AnsweredAt.IsZero(), "answered at %v", opened.AnsweredAt)
-		late := s.open(form, "").fill("a.a", "late")
-		late = late.press("next").fill("a.b", "later")
-		s.wait(14 * time.Hour)
-		p := s.open(form, "")
-		if config.Partials == 0 { // otherwise, it continues on the second page
-			p = p.press("next")
-		}
-		p.fill("a.b", "y")
-		p.press("next").expect(http.StatusOK, at("/done"), responses(form, 1))
-		p.press("next").about("twice").expect(http.StatusOK, at("/done"), responses(form, 1))
-		s.wait(240 * time.Hour)
-		who.name = "Ann"
-		again := s.open(form, "").about("again").expect(http.StatusConflict, shows("fs-screen", "You already answered on 4 August 2026."))
-		expect.Equal(t, again.header.Get("Cache-Control"), "no-store", "caching")
-		s.open(form, "lang=de").expect(http.StatusConflict, shows("fs-screen", "Sie haben bereits am 04.08.2026 geantwortet."))
-		s.wait(-240 * time.Hour)
-		late.press("next").about("at the same time").expect(http.StatusConflict, shows("fs-screen", "You already answered on 4 August 2026."), shows("fs-note", "late", "later"), responses(form, 1))
-		var failed struct{ Code, Message string }
-		status, _ := s.ask(http.MethodPost, base+"/submit", "", map[string]any{"state": opened.State}, &failed)
-		expect.That(t, status == http.StatusConflict && failed.Code == "ALREADY_ANSWERED" && strings.Contains(failed.Message, "4 August 2026"), "%d %+v", status, failed)
-		s.ask(http.MethodGet, base+"/form.json", "", nil, &opened)
-		expect.That(t, !opened.AnsweredAt.IsZero(), "answered at %v", opened.AnsweredAt)
-		s.open(other, "").press("next").about("another form").expect(http.StatusOK, at("/done"), responses(other, 1))
-		who.id = "t2/ann"
-		s.open(form, "").press("next").press("next").about("another tenant").expect(http.StatusOK, at("/done"), responses(form, 2))
-		expect.Same(t, []string{"t2/ann", "t1/ann"}, s.respondents(form), "respondents")
-	}
-	expect.Same(t, []string{"t1/ann", "t2/ann"}, slices.Compact(through), "what Config.Submit received")
+		expect.Same(t, []string{"t1/ann", "t2/ann"}, slices.Compact(through), "what Config.Submit received")
+	})
 }
 
 func TestSigningInIsRequired(t *testing.T) {
@@ -337,50 +340,52 @@ func TestSigningInIsRequired(t *testing.T) {
 // A signed-in person continues on another device without a link.
 func TestARespondentContinuesOnAnotherDevice(t *testing.T) {
 	t.Parallel()
-	for _, partials := range []formpage.Partials{formpage.Resume, formpage.ResumeAndShow} {
-		s, who := signedIn(t, formpage.Config{Partials: partials})
-		form := s.form("MULTI", `[{"id":"a","type":"short_text"},{"id":"n","type":"number"},{"id":"break","type":"page_break"},{"id":"b","type":"short_text"}]`, "", "", "ref")
-		phone := s.open(form, "ref=1&embed=1").fill("a.a", "x").press("next").require(http.StatusOK, shows("fs-keep", "Your answers are saved."))
-		expect.Equal(t, strings.Contains(phone.text("fs-keep"), "owners"), partials == formpage.ResumeAndShow, "who can read it")
-		expect.That(t, !strings.Contains(phone.text("fs-keep"), "link"), "%s", phone.text("fs-keep"))
-		phone.press("later").about("later").expect(http.StatusOK, shows("summary", "To continue later, open this form again"), lacks("data-link"))
-		tablet := s.open(form, "embed=1&a=other").about("tablet").require(http.StatusOK, shows("summary", "These are your saved answers. You can continue here."), value("at", "break"), value("a.a", "x"), value("h.ref", "1"), value("embed", "1"), lacks("link"))
+	onEachStore(t, func(t *testing.T, store storage.Storage) {
+		for _, partials := range []formpage.Partials{formpage.Resume, formpage.ResumeAndShow} {
+			s, who := signedIn(t, formpage.Config{Partials: partials}, formsvc.WithStorage(store))
+			form := s.form("MULTI", `[{"id":"a","type":"short_text"},{"id":"n","type":"number"},{"id":"break","type":"page_break"},{"id":"b","type":"short_text"}]`, "", "", "ref")
+			phone := s.open(form, "ref=1&embed=1").fill("a.a", "x").press("next").require(http.StatusOK, shows("fs-keep", "Your answers are saved."))
+			expect.Equal(t, strings.Contains(phone.text("fs-keep"), "owners"), partials == formpage.ResumeAndShow, "who can read it")
+			expect.That(t, !strings.Contains(phone.text("fs-keep"), "link"), "%s", phone.text("fs-keep"))
+			phone.press("later").about("later").expect(http.StatusOK, shows("summary", "To continue later, open this form again"), lacks("data-link"))
+			tablet := s.open(form, "embed=1&a=other").about("tablet").require(http.StatusOK, shows("summary", "These are your saved answers. You can continue here."), value("at", "break"), value("a.a", "x"), value("h.ref", "1"), value("embed", "1"), lacks("link"))
 
-		who.id = "t2/ann" // another tenant
-		s.open(form, "").about("another tenant").expect(http.StatusOK, value("a.a", ""), hides("summary"))
-		who.id = ""
-		s.open(form, "").about("nobody").expect(http.StatusOK, value("a.a", ""))
-		who.id = "t1/ann"
+			who.id = "t2/ann" // another tenant
+			s.open(form, "").about("another tenant").expect(http.StatusOK, value("a.a", ""), hides("summary"))
+			who.id = ""
+			s.open(form, "").about("nobody").expect(http.StatusOK, value("a.a", ""))
+			who.id = "t1/ann"
 
-		// Both devices change it. Each keeps its own changes.
-		tablet.values.Set("a.a", "tablet")
-		tablet = tablet.press("back").require(http.StatusOK)
-		phone = phone.fill("a.b", "phone").press("save").about("both").require(http.StatusConflict, shows("summary", "also changed in another window"), value("a.a", "tablet"), value("a.b", "phone"))
-		phone.press("save").require(http.StatusOK)
-		expect.Equal(t, string(expect.Must(s.service.RespondentPartial(t.Context(), form.ID, "t1/ann")).Answers["b"]), `"phone"`, "saved")
+			// Both devices change it. Each keeps its own changes.
+			tablet.values.Set("a.a", "tablet")
+			tablet = tablet.press("back").require(http.StatusOK)
+			phone = phone.fill("a.b", "phone").press("save").about("both").require(http.StatusConflict, shows("summary", "also changed in another window"), value("a.a", "tablet"), value("a.b", "phone"))
+			phone.press("save").require(http.StatusOK)
+			expect.Equal(t, string(expect.Must(s.service.RespondentPartial(t.Context(), form.ID, "t1/ann")).Answers["b"]), `"phone"`, "saved")
 
-		// A page that knows nothing of the saved answers does not lose them.
-		fresh := s.open(s.form("MULTI", twoPages, "", ""), "")
-		newer := s.get(fresh.url).fill("a.a", "newer").press("next").require(http.StatusOK).fill("a.b", "b").press("save").require(http.StatusOK)
-		merged := fresh.fill("a.a", "fresh").press("next").about("without a revision").require(http.StatusConflict, value("a.a", "fresh"), value("a.b", "b"))
-		merged.press("next").press("next").about("merged").expect(http.StatusOK, at("/done"))
-		newer.press("next").about("after it was sent").expect(anyStatus)
+			// A page that knows nothing of the saved answers does not lose them.
+			fresh := s.open(s.form("MULTI", twoPages, "", ""), "")
+			newer := s.get(fresh.url).fill("a.a", "newer").press("next").require(http.StatusOK).fill("a.b", "b").press("save").require(http.StatusOK)
+			merged := fresh.fill("a.a", "fresh").press("next").about("without a revision").require(http.StatusConflict, value("a.a", "fresh"), value("a.b", "b"))
+			merged.press("next").press("next").about("merged").expect(http.StatusOK, at("/done"))
+			newer.press("next").about("after it was sent").expect(anyStatus)
 
-		// A page that was submitted without being saved does not continue, either.
-		single := s.form("MULTI", `[{"id":"a","type":"short_text"},{"id":"b","type":"short_text"}]`, "", "")
-		unsaved := s.open(single, "").fill("a.a", "unsaved")
-		s.open(single, "").fill("a.b", "saved").press("save").require(http.StatusOK)
-		unsaved.press("next").about("unsaved").require(http.StatusConflict, value("a.a", "unsaved"), value("a.b", "saved"), responses(single, 0)).
-			press("next").expect(http.StatusOK, at("/done"), answered(single, "a", `"unsaved"`, "b", `"saved"`))
+			// A page that was submitted without being saved does not continue, either.
+			single := s.form("MULTI", `[{"id":"a","type":"short_text"},{"id":"b","type":"short_text"}]`, "", "")
+			unsaved := s.open(single, "").fill("a.a", "unsaved")
+			s.open(single, "").fill("a.b", "saved").press("save").require(http.StatusOK)
+			unsaved.press("next").about("unsaved").require(http.StatusConflict, value("a.a", "unsaved"), value("a.b", "saved"), responses(single, 0)).
+				press("next").expect(http.StatusOK, at("/done"), answered(single, "a", `"unsaved"`, "b", `"saved"`))
 
-		phone.press("next").require(http.StatusOK, at("/done"), responses(form, 1))
-		tablet.press("next").about("sent in the meantime").expect(anyStatus, responses(form, 1))
-		s.open(form, "").about("a new one").expect(http.StatusOK, value("a.a", ""), hides("summary"))
-		again := s.open(form, "").fill("a.a", "second").press("next").about("a second one").require(http.StatusOK, shows("fs-keep", "Your answers are saved."))
-		again.press("forget").require(http.StatusOK, shows("summary", "have been deleted"))
-		_, err := s.service.RespondentPartial(t.Context(), form.ID, "t1/ann")
-		expect.Error(t, "deleted", err, formsvc.ErrNotFound)
-	}
+			phone.press("next").require(http.StatusOK, at("/done"), responses(form, 1))
+			tablet.press("next").about("sent in the meantime").expect(anyStatus, responses(form, 1))
+			s.open(form, "").about("a new one").expect(http.StatusOK, value("a.a", ""), hides("summary"))
+			again := s.open(form, "").fill("a.a", "second").press("next").about("a second one").require(http.StatusOK, shows("fs-keep", "Your answers are saved."))
+			again.press("forget").require(http.StatusOK, shows("summary", "have been deleted"))
+			_, err := s.service.RespondentPartial(t.Context(), form.ID, "t1/ann")
+			expect.Error(t, "deleted", err, formsvc.ErrNotFound)
+		}
+	})
 }
 
 // Who opens a link while signed in continues with those answers, and the link's answers stay as they are.
