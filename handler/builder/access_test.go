@@ -105,7 +105,10 @@ func TestScopesOfEveryEndpoint(t *testing.T) {
 	form := s.form("ann", oneQuestion)
 	owner := s.service.As(formsvc.UserIDFrom("ann"))
 	form = expect.Must(owner.PublishForm(t.Context(), form.ID))
-	expect.Must(s.service.Submit(t.Context(), formsvc.SubmitParams{FormID: form.ID, Answers: map[string]json.RawMessage{"name": []byte(`"x"`)}}))
+	const respondent = "respondent-7f3a"
+	expect.Must(s.service.Submit(t.Context(), formsvc.SubmitParams{FormID: form.ID, Respondent: respondent, Answers: map[string]json.RawMessage{"name": []byte(`"x"`)}}))
+	_, _, err := s.service.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form.ID, Respondent: respondent, ShareWithOwner: true})
+	expect.NoError(t, err)
 	hook := expect.Must(owner.CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1/", Disabled: true}))
 	sent := expect.Must(first(owner.Submissions(t.Context(), form.ID, formsvc.SubmissionQuery{})))
 	records := strings.NewReplacer("{formId}", form.ID.String(), "{form}", form.ID.String(), "{workspaceId}", form.WorkspaceID.String(), "{workspace}", form.WorkspaceID.String(),
@@ -153,6 +156,17 @@ func TestScopesOfEveryEndpoint(t *testing.T) {
 		}
 	}
 	t.Logf("%d requests were allowed, %d were refused", allowed, refused)
+	granted, allowed = formsvc.Scopes(), 0
+	for name := range requiredScopes {
+		for _, query := range []string{"", "?respondent=true"} {
+			if path, reads := strings.CutPrefix(name, "GET "); reads {
+				answer, got := s.do("ann", http.MethodGet, "/forms"+records.Replace(path)+query, "")
+				allowed += map[int]int{http.StatusOK: 1}[answer.StatusCode]
+				expect.That(t, !strings.Contains(got+fmt.Sprint(answer.Header), respondent), "%s%s has the respondent: %s", name, query, got)
+			}
+		}
+	}
+	expect.That(t, allowed > 50, "%d requests were answered", allowed)
 	after := expect.Must(owner.Form(t.Context(), form.ID))
 	expect.Equal(t, after.Revision, form.Revision, "the revision")
 	expect.Must(owner.Webhook(t.Context(), hook.ID))

@@ -156,7 +156,7 @@ func TestPublishing(t *testing.T) {
 	expect.That(t, w.Code == http.StatusOK, "%s: %d %s", path, w.Code, w.Body)
 	for _, want := range []time.Time{{}, opensAt} {
 		public := expect.Must(h.service.PublicForm(t.Context(), form.PublicID))
-		expect.That(t, public.OpensAt.Equal(want) && public.Closed == (want == opensAt), "the form opens at %v, want %v", public.OpensAt, want)
+		expect.That(t, public.OpensAt.Equal(want) && public.Closed == !want.IsZero(), "the form opens at %v, want %v", public.OpensAt, want)
 		if h.ok("GET", at+"/changes", "", &got); got.Copy {
 			h.ok("POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, got.Revision))
 		}

@@ -2,9 +2,12 @@ package servicetest_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -24,10 +28,30 @@ func noNames() formsvc.Option {
 	return formsvc.WithWebhookConfig(webhooks.Config{Resolver: dialguard.Names{}})
 }
 
+// named stores each submission as one of the respondent marker.
+type named struct{ storage.Storage }
+
+func (s named) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	n.Submission.Respondent = marker
+	return s.Storage.Submit(ctx, n)
+}
+
+// watched reports responses with the respondent marker.
+type watched struct {
+	http.ResponseWriter
+	t *testing.T
+	r *http.Request
+}
+
+func (w watched) Write(p []byte) (int, error) {
+	expect.That(w.t, !strings.Contains(fmt.Sprint(w.Header(), string(p)), marker), "%s %s has the respondent: %s", w.r.Method, w.r.URL, p)
+	return w.ResponseWriter.Write(p)
+}
+
 // target serves a service by itself, so that it sees paths as they were sent.
 func target(t *testing.T, svc *formsvc.Service) conformance.Target {
 	t.Helper()
-	srv := httptest.NewServer(svc)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { svc.ServeHTTP(watched{w, t, r}, r) }))
 	t.Cleanup(srv.Close)
 	target := servicetarget.New(svc, srv.URL+"/v1")
 	target.RawPaths = true
@@ -57,12 +81,17 @@ var (
 	}
 )
 
-// The same cases run on every storage, on a service that delivers, to this machine.
+// The same cases run on every storage, on a service that delivers, to this machine. No operation returns a respondent to
+// any key.
 func TestTheServiceKeepsThePromisesOfTheAPI(t *testing.T) {
 	t.Parallel()
 	onEveryStorage(t, func(t *testing.T, newStore func(t *testing.T) storage.Storage) {
 		conformance.Run(t, func(t *testing.T) conformance.Target {
-			store := newStore(t)
+			store := named{newStore(t)}
+			t.Cleanup(func() {
+				_, err := store.RespondentSubmissions(context.Background(), storage.SubmissionsParams{Respondent: marker, Page: storage.Page{Limit: 1}}, func(*storage.Submission) error { return io.EOF })
+				expect.Error(t, "submissions with a respondent", err, io.EOF)
+			})
 			networks := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 			svc := servicetest.New(t, store, formsvc.WithoutRateLimit(), formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: networks, Resolver: dialguard.Names{}}))
 			servicetest.Dispatch(t, svc)
