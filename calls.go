@@ -577,11 +577,12 @@ func (f PublicForm) CheckBlocks(ctx context.Context, blocks []string, a Answerin
 	return f.compiled.CheckBlocks(ctx, a.input(), a.Respondent, blocks)
 }
 
-// LocalWebhooks returns a client like [Service.AsHost], except that its methods for webhooks manage only the host's local
-// webhooks. The URL of a local webhook is "local:" and the name of a handler in [webhooks.Config].Local, which receives
-// the events in the same process. A name has 1 to 64 letters, digits, dots, hyphens and underscores. A process need not
-// have a handler for it, but a new webhook without one is logged. The deliveries follow the rules of all webhooks: they have the same queue, attempts, log and
-// pauses. [Service.Redeliver], [Service.RedeliverFailed] and [Service.SendTestEvent] accept local webhooks.
+// LocalWebhooks returns a client like [Service.AsHost], except that its methods for webhooks manage only the host's
+// local webhooks. The URL of a local webhook is "local:" and the name of a handler in [webhooks.Config].Local, which
+// receives the events in the same process. A name has 1 to 64 letters, digits, dots, hyphens and underscores. A
+// process need not have a handler for it, but a new webhook without one is logged. The deliveries follow the rules of
+// all webhooks: they have the same queue, attempts, log and pauses. [Service.Redeliver], [Service.RedeliverFailed] and
+// [Service.SendTestEvent] accept local webhooks.
 //
 // Only this client returns and changes local webhooks. For the HTTP API, including [Client.ServeHTTP] of this client, the
 // builder and other clients, they do not exist, and their URLs are not allowed. They do not count toward Limits.Webhooks.

@@ -29,8 +29,8 @@ type Block struct {
 	MatrixRows    []Choice    `json:"matrix_rows,omitzero"`
 }
 
-// TakesAnswer reports whether the block is answered, either by the respondent or by the host, that is, whether it is not content, a
-// container or a control. It returns true for an unknown type.
+// TakesAnswer reports whether the block is answered, either by the respondent or by the host, that is, whether it is
+// not content, a container or a control. It returns true for an unknown type.
 func (b *Block) TakesAnswer() bool {
 	k, known := LookupBlockType(b.Type)
 	return !known || k.TakesAnswer()

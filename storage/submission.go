@@ -129,7 +129,8 @@ type SubmissionStore interface {
 	Submissions(ctx context.Context, actor Actor, form ID, q SubmissionsParams, each func(*Submission) error) (more bool, err error)
 
 	// DeleteSubmission permanently removes a submission with its idempotency key, indexed answers, and the pending
-	// deliveries and bodies of its events, including those of UpdateSubmission. The funnel does not change. The submission no longer counts against the response limit.
+	// deliveries and bodies of its events, including those of UpdateSubmission. The funnel does not change. The
+	// submission no longer counts against the response limit.
 	DeleteSubmission(ctx context.Context, actor Actor, form, id ID) error
 
 	// SubmissionsRemoved returns how many of the form's submissions DeleteSubmission, EraseSubmissions and

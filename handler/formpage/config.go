@@ -20,11 +20,12 @@ type Config struct {
 	// handler strips it from the request path if it is still there, so http.StripPrefix also works.
 	BasePath string
 
-	// Secret signs the links of previews and edits, and each page's state: when the page was opened, its idempotency key, its stored files
-	// and its partial submission. All of a host's processes must use the same secret of at least 16 bytes. If Secret is
-	// nil, these links are disabled, and each process generates its own secret and logs this once. If a respondent then
-	// submits a page from another process or from before a restart, the page is shown again with the input and must be
-	// submitted again. An empty non-nil secret is an error, because its environment variable is probably not set.
+	// Secret signs the links of previews and edits, and each page's state: when the page was opened, its idempotency key,
+	// its stored files and its partial submission. All of a host's processes must use the same secret of at least 16
+	// bytes. If Secret is nil, these links are disabled, and each process generates its own secret and logs this once. If
+	// a respondent then submits a page from another process or from before a restart, the page is shown again with the
+	// input and must be submitted again. An empty non-nil secret is an error, because its environment variable is
+	// probably not set.
 	Secret Secret
 	// PreviousSecrets are other secrets whose signatures are accepted. To rotate the secret, first list the new secret
 	// here in all processes. Then make it the Secret and list the old secret here. Remove the old secret once eight
@@ -79,15 +80,16 @@ type Config struct {
 
 	// ClientIP returns the respondent's address for Limiter, such as r.RemoteAddr, or a header that the host's proxy
 	// sets. For X-Forwarded-For, return strings.Join(r.Header.Values("X-Forwarded-For"), ","): only the last address of a
-	// list counts, because clients can send the others. A port is ignored. Behind a proxy, RemoteAddr is the same for everyone. Requests for which ClientIP returns
-	// "" are not limited. ClientIP and Limiter must be set together.
+	// list counts, because clients can send the others. A port is ignored. Behind a proxy, RemoteAddr is the same for
+	// everyone. Requests for which ClientIP returns "" are not limited. ClientIP and Limiter must be set together.
 	ClientIP func(*http.Request) string
 	// Limiter limits how many requests an address can make that store a submission or files, or call a Verifier. Each
-	// such request takes one token. Views, starts, searches in lists of choices, new partial submissions, saves, and opened links each have a
-	// separate budget of the same size. When a budget is used up, they are not counted or saved, and the page says if
-	// it could not save. The handler never closes the limiter, and its keys start with "formsvc:page:". If the limiter
-	// fails or does not respond within [ratelimit.StoreTimeout], the request is allowed and the error is logged. If
-	// Limiter is nil, [Handler.MissingFeatures] reports forms with files, a captcha or partial submissions.
+	// such request takes one token. Views, starts, searches in lists of choices, new partial submissions, saves, and
+	// opened links each have a separate budget of the same size. When a budget is used up, they are not counted or saved,
+	// and the page says if it could not save. The handler never closes the limiter, and its keys start with
+	// "formsvc:page:". If the limiter fails or does not respond within [ratelimit.StoreTimeout], the request is allowed
+	// and the error is logged. If Limiter is nil, [Handler.MissingFeatures] reports forms with files, a captcha or
+	// partial submissions.
 	Limiter limiter.Store
 
 	// Verifiers verify the challenges of captcha blocks, by captchaType: "turnstile", "hcaptcha" or "recaptcha". A
