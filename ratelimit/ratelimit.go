@@ -11,6 +11,8 @@ import (
 
 	"github.com/sethvargo/go-limiter"
 	"github.com/sethvargo/go-limiter/memorystore"
+
+	"github.com/formsvc/formsvc/internal/timeout"
 )
 
 // The default limit is DefaultTokens per DefaultPer.
@@ -75,14 +77,25 @@ func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	var a storeResult
-	if l.ownConfig != nil {
-		a.limit, a.remaining, a.reset, a.ok, a.err = store.Take(ctx, keyPrefix+key)
-	} else {
-		a = l.callStore(ctx, store, key)
+	type result struct {
+		limit, remaining, reset uint64
+		ok                      bool
 	}
-	if a.err != nil {
-		return Result{}, fmt.Errorf("ratelimit: %w", a.err)
+	take := func(ctx context.Context) (r result, err error) {
+		r.limit, r.remaining, r.reset, r.ok, err = store.Take(ctx, keyPrefix+key)
+		return r, err
+	}
+	if l.ownConfig == nil { // a host's store may hang and ignore its context
+		unlimited := take
+		take = func(ctx context.Context) (result, error) {
+			ctx, cancel := context.WithTimeoutCause(ctx, StoreTimeout, ErrTimeout)
+			defer cancel()
+			return timeout.Call(ctx, l.slots, unlimited)
+		}
+	}
+	a, err := take(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("ratelimit: %w", err)
 	}
 	return Result{
 		Allowed:   a.ok,
@@ -103,41 +116,6 @@ const maxStoreCalls = 1024
 
 // ErrTimeout is returned by [Limiter.Take] if the host's store does not respond within [StoreTimeout].
 var ErrTimeout = errors.New("ratelimit: the store did not respond in time")
-
-type storeResult struct {
-	limit, remaining, reset uint64
-	ok                      bool
-	err                     error
-}
-
-// callStore calls a host's store, which may hang and ignore its context.
-func (l *Limiter) callStore(ctx context.Context, store limiter.Store, key string) storeResult {
-	bounded, cancel := context.WithTimeoutCause(ctx, StoreTimeout, ErrTimeout)
-	defer cancel()
-	select {
-	case l.slots <- struct{}{}:
-	case <-bounded.Done():
-		return storeResult{err: context.Cause(bounded)}
-	}
-	results := make(chan storeResult, 1)
-	go func() {
-		var a storeResult
-		defer func() {
-			if v := recover(); v != nil {
-				a = storeResult{err: fmt.Errorf("the store panicked: %v", v)}
-			}
-			<-l.slots
-			results <- a
-		}()
-		a.limit, a.remaining, a.reset, a.ok, a.err = store.Take(bounded, keyPrefix+key)
-	}()
-	select {
-	case a := <-results:
-		return a
-	case <-bounded.Done():
-		return storeResult{err: context.Cause(bounded)}
-	}
-}
 
 // timeUntilReset returns the time from now to reset, which is in nanoseconds since 1970.
 func timeUntilReset(reset uint64, now time.Time) time.Duration {
