@@ -94,7 +94,7 @@ func (c *call) checkAndSubmit() (err error) {
 		return err
 	}
 	key := c.visit.Key // the files belong to this visit, but submitWithNewKey may start a new visit
-	err = errPanicked // unless submitWithNewKey returns
+	err = errPanicked  // unless submitWithNewKey returns
 	defer func() {
 		switch {
 		case len(kept) == 0 || err != nil && c.submitted:
