@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"cmp"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -88,7 +89,7 @@ func (c *call) typedText() []formdata.UnmatchedInput {
 }
 
 // replaceIDsWithLabels also finds the labels of blocks that the form's last change removed, because the builder's block
-// IDs say nothing to respondents.
+// IDs say nothing to respondents. Long labels are cut off, because a block can have several inputs.
 func (c *call) replaceIDsWithLabels(list []formdata.UnmatchedInput) []formdata.UnmatchedInput {
 	if len(list) == 0 {
 		return nil
@@ -97,7 +98,10 @@ func (c *call) replaceIDsWithLabels(list []formdata.UnmatchedInput) []formdata.U
 	removed := formblock.Index{Blocks: former}
 	for i := range list {
 		if b := cmp.Or(c.Index.Find(list[i].Block), removed.Find(list[i].Block)); b != nil {
-			list[i].Block = cmp.Or(c.Label(b), b.ID)
+			label := cmp.Or(c.Label(b), b.ID)
+			if list[i].Block = fmt.Sprintf("%.100s", label); list[i].Block != label { // precision counts characters
+				list[i].Block += "…"
+			}
 		}
 	}
 	return list
