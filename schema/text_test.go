@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"math"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -126,26 +124,6 @@ func checkElements(t *testing.T, html string) {
 var manyMarks = map[string]string{
 	"strong": "**a** ", "open": "**a ", "links": "[a](https://a.example) ", "brackets": "[[a](", "parentheses": "[](", "escapes": `\*`, "braces": "{{a",
 	"nested": "_**", "mixed": "**a _b [c](https://d.example/", "insertions": "{{today}}",
-}
-
-// Ten times as many marks allocate at most 12 times as many bytes. BenchmarkText measures the time.
-func TestLongTextsAreCheap(t *testing.T) {
-	for name, unit := range manyMarks {
-		var allocated [2]uint64
-		for i, n := range []int{500, 5000} {
-			source := strings.Repeat(unit, n)
-			allocated[i] = math.MaxUint64
-			for range 5 { // the least, because the pool of parsers can be empty
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				text := ParseText(source, Formatting|Insertions)
-				_, _, _, _ = text.HTML(nil), text.Plain(), text.PlainWithLinks(), text.Insert(strings.ToUpper)
-				runtime.ReadMemStats(&after)
-				allocated[i] = min(allocated[i], after.TotalAlloc-before.TotalAlloc)
-			}
-		}
-		expect.That(t, allocated[1] <= 12*allocated[0], "%s: 500 marks allocate %d bytes, and 5,000 allocate %d", name, allocated[0], allocated[1])
-	}
 }
 
 func BenchmarkText(b *testing.B) {
