@@ -197,7 +197,7 @@ func TestFilesOfARefusedResponse(t *testing.T) {
 	refused := &formsvc.Error{Violations: []schema.Violation{{Message: "No."}}}
 	for _, c := range []struct {
 		stored string // who has stored the response, or asked the service in vain
-		err    error  // nil: the host panics
+		err    error  // if nil, the host panics
 		want   int    // files to sweep
 	}{
 		{"", refused, 1}, {"next", refused, 0}, {"", errors.New("the host's insert failed"), 1}, {"the host", errors.New("the connection was lost"), 0},

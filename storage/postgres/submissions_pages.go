@@ -142,7 +142,7 @@ type pageRead struct {
 	each            func(*storage.Submission) error
 
 	texts   *pageTexts         // statements
-	text    string             // the one that reads the page
+	text    string             // the statement that reads the page
 	sub     storage.Submission // record that is passed to each
 	targets []any              // fields of sub, in the order of the columns
 
