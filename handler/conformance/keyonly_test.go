@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httputil"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -88,9 +87,7 @@ func TestAKeyThatLacksAScopeIsNoFaultOfTheServer(t *testing.T) {
 func TestAHandlerIsATarget(t *testing.T) {
 	t.Parallel()
 	full := newTarget(t, nil)
-	base := expect.Must(url.Parse(full.URL))
-	base.Path = ""
-	full.Handler = http.StripPrefix("/below", httputil.NewSingleHostReverseProxy(base))
+	full.Handler = http.StripPrefix("/below", proxy(full))
 	full.URL = "/below/v1"
 	report := expect.Must(conformance.Check(t.Context(), full, conformance.Only("me")))
 	expect.That(t, report.Counts()[conformance.Passed] == 2, "%v", report)
