@@ -92,11 +92,26 @@ func (f *Filter) Matches(answers []schema.Answer, ending string) (bool, error) {
 
 func (f *Filter) containsText(answers []schema.Answer) bool {
 	for i := range answers {
-		if answers[i].Type != schema.TypeVariable && strings.Contains(Fold(answers[i].String()), f.text) {
+		if answers[i].Type != schema.TypeVariable && strings.Contains(Fold(searchedText(answers[i].Value)), f.text) {
 			return true
 		}
 	}
 	return false
+}
+
+// searchedText returns the text of an answer with all parts of a payment, and without the IDs of a matrix's rows.
+func searchedText(v schema.Value) string {
+	switch v := v.(type) {
+	case schema.Payment:
+		return v.String() + " " + v.Gateway + " " + v.Reference
+	case schema.Matrix:
+		var b strings.Builder
+		for _, row := range v {
+			b.WriteString(row.Picks.String() + "; ")
+		}
+		return b.String()
+	}
+	return v.String()
 }
 
 // compile compiles a condition. All blocks, hidden fields and variables that it reads must exist, so that a mistake is
@@ -108,6 +123,10 @@ func compile(where json.RawMessage, known names, found *violation.List) *logic.L
 		return nil
 	}
 	defer tree.Release()
+	if root := tree.Root(); root.Kind() != jsontree.Bool && (root.Kind() != jsontree.Object || root.Len() != 1) {
+		found.Add("/where", schema.CodeBadFormat, `must be an object with one operator such as {"<":[{"var":"answers.nps"},7]}, true or false`)
+		return nil
+	}
 	condition, err := logic.Compile(tree.Root())
 	if unreadable, ok := err.(*logic.UnreadableError); ok { //nolint:errorlint // Compile returns no wrapped errors
 		part := unreadable.Parts[0]
@@ -154,7 +173,7 @@ func newNames(blocks []schema.Block, hidden []string, variables map[string]any) 
 
 // has reports whether a path is a known name, or a part of an answer such as answers.who.city.
 func (n names) has(path string) bool {
-	for at := len(path); at > len("answers"); at = strings.LastIndexByte(path[:at], '.') {
+	for at, first := len(path), strings.IndexByte(path, '.'); at > first; at = strings.LastIndexByte(path[:at], '.') {
 		if n[path[:at]] {
 			return true
 		}

@@ -89,17 +89,19 @@ func TestConditionsMeanWhatTheyMeanInRules(t *testing.T) {
 
 func TestTextIsFoundInAnyAnswer(t *testing.T) {
 	t.Parallel()
-	d := definition("")
+	d := definition(`,{"id":"pay","type":"payment","label":"Pay"}`)
 	in := answers.Input{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{"ref": "Campaign Été"}}
 	for id, raw := range map[string]string{
-		"name": `"Søren  MÜLLER Straße ①"`, "nps": "10", "one": `"b"`, "many": `["a"]`, "who": `{"firstName":"José","lastName":"Łoś"}`, "day": `"2026-11-20"`,
+		"name": `"Søren  MÜLLER Straße ①"`, "nps": "10", "one": `"b"`, "many": `["a"]`, "who": `{"firstName":"José","lastName":"Łoś"}`, "day": `"2026-11-20"`, "grid": `{"r":"c"}`,
 	} {
 		in.Answers[id] = json.RawMessage(raw)
 	}
+	in.HostAnswers = map[string]json.RawMessage{"pay": json.RawMessage(`{"amount":"5.00","currency":"EUR","status":"paid","gateway":"Bank","reference":"pi_3N"}`)}
 	stored := expect.Must(schema.DecodeAnswers(expect.Must(compiled(t, d).Check(in)).List))
 	for text, want := range map[string]bool{
 		"soren": true, "SØREN": true, "muller strasse": true, "müller   straße": true, "mu\u0308ller": true, "brotchen": true, "jose": true, "LOS": true,
 		"campaign ete": true, "10": true, "2026-11": true, "①": true, "1": true, " soren ": true, "": true, "  ": true,
+		"pi_3n": true, "BANK": true, "5.00 eur": true, "column": true, "r: column": false,
 		"söoren": false, "apple": false, "x": false, "null": false, "name": false,
 	} {
 		got, err := expect.Must(New(d, nil, text, time.Time{})).Matches(stored, "")
@@ -136,7 +138,16 @@ func TestMistakesAreReported(t *testing.T) {
 		`{"var":"submission.ending"}`:                       "",
 		`{"match":[{"var":"answers.name"},"("]}`:            "/where/match/1 NOT_ALLOWED",
 		`{`:                                                 "/where BAD_FORMAT",
-		``:                                                  "/where BAD_FORMAT",
+		`{"var":"variables.y"}`:                             "/where UNKNOWN_FIELD",
+		`{"var":"variables.score"}`:                         "",
+		`"answers.name"`:                                    "/where BAD_FORMAT",
+		`7`:                                                 "/where BAD_FORMAT",
+		`null`:                                              "/where BAD_FORMAT",
+		`[]`:                                                "/where BAD_FORMAT",
+		`{}`:                                                "/where BAD_FORMAT",
+		`{"<":[{"var":"answers.nps"},7],"!":[true]}`: "/where BAD_FORMAT",
+		`true`: "",
+		``:     "/where BAD_FORMAT",
 		`{"in":[1,[` + strings.Repeat("1,", maxSize) + `1]]}`: "/where TOO_MANY",
 		`{"var":"answers"}`:                                   "",
 		`{"var":["answers.who.zip","x"]}`:                     "",
