@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Rule returns a rule for [Properties].Rule of a top-level block. The first GoTo or Otherwise whose condition is true
@@ -226,17 +227,19 @@ func (c Condition) Not() Condition {
 	if !ok { // false, the only constant
 		return Always()
 	}
-	if inner, ok := logic["!"]; ok {
+	if inner, ok := logic["!"].(map[string]any); ok {
 		return Condition{inner}
 	}
 	for operator, opposite := range map[string]string{"and": "or", "or": "and"} {
-		if list, ok := logic[operator].([]any); ok {
-			all := make([]Condition, len(list))
-			for i := range list {
-				all[i] = Condition{list[i]}.Not()
-			}
-			return joinConditions(opposite, all[0], all[1:])
+		list, _ := logic[operator].([]any)
+		if len(list) == 0 || slices.ContainsFunc(list, func(item any) bool { _, ok := item.(map[string]any); return !ok }) {
+			continue // from UnmarshalJSON; the methods above create only objects
 		}
+		all := make([]Condition, len(list))
+		for i := range list {
+			all[i] = Condition{list[i]}.Not()
+		}
+		return joinConditions(opposite, all[0], all[1:])
 	}
 	return Condition{map[string]any{"!": logic}}
 }
@@ -247,7 +250,7 @@ func joinConditions(operator string, first Condition, others []Condition) Condit
 	for _, c := range append([]Condition{first}, others...) {
 		inner, isLogic := c.logic.(map[string]any)
 		switch same, nested := inner[operator].([]any); {
-		case nested:
+		case nested && len(same) > 0:
 			list = append(list, same...)
 		case isLogic:
 			list = append(list, c.logic)

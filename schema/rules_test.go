@@ -121,6 +121,15 @@ func TestConditionsAreJoined(t *testing.T) {
 	same("not or", a.Or(b.And(c)).Not(), a.Not().And(b.Not().Or(c.Not())))
 	same("not not", a.Not().Not(), a)
 	same("not never", never.Not(), schema.Always())
+	for raw, want := range map[string]string{ // JsonLogic that the methods do not create
+		`{"!":[{"var":"answers.a"}]}`: `{"!":{"!":[{"var":"answers.a"}]}}`, `{"and":[]}`: `{"!":{"and":[]}}`,
+		`{"and":[true,{"var":"answers.a"}]}`: `{"!":{"and":[true,{"var":"answers.a"}]}}`,
+	} {
+		var c schema.Condition
+		expect.NoError(t, json.Unmarshal([]byte(raw), &c))
+		expect.Equal(t, string(expect.Must(json.Marshal(c.Not()))), want, "not "+raw)
+		expect.Equal(t, string(expect.Must(json.Marshal(schema.Condition{}.And(c)))), raw, raw)
+	}
 	same("and always", a.And(schema.Always()), a)
 	same("or always", a.Or(schema.Always()), schema.Always())
 	same("always or", schema.Always().Or(a), schema.Always())
