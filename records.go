@@ -303,7 +303,7 @@ type SubmissionPage struct {
 type Import struct {
 	// Lenient stores submissions whose answers break today's rules, such as answers to deleted blocks, without a
 	// required answer, or with choices that a list of the host no longer offers. Their metadata has "imported": true.
-	// They do not take part in settings.duplicateField.
+	// They do not take part in settings.duplicateField. Their ending is as if invalid answers were missing.
 	Lenient bool
 	// Deliver controls whether imported submissions are delivered to webhooks.
 	Deliver bool

@@ -181,9 +181,10 @@ func (i Intake) newImport(ctx context.Context, form *CompiledForm, p ImportParam
 			metadata = markImported(metadata)
 		}
 	}
+	checked.Ending = today.Ending
 	switch {
 	case err == nil:
-		checked.Unique, checked.Ending = today.Unique, today.Ending
+		checked.Unique = today.Unique
 	case !p.Lenient || !isRefusal(err):
 		return n, false, err
 	case !in.marked:
@@ -231,18 +232,24 @@ func parseLine(n jsontree.Node) (*importedLine, error) {
 		to         any
 	}{
 		{"id", "text", &in.ID}, {"idempotency_key", "text", &in.IdempotencyKey}, {"respondent", "text", &in.Respondent},
-		{"submitted_at", "a time such as 2026-11-20T08:33:01Z", &in.SubmittedAt}, {"completion_time", "a number", &in.CompletionTime},
+		{"completion_time", "a number", &in.CompletionTime},
 	} {
 		if given := n.Member(field.name); given.Exists() && json.Unmarshal([]byte(given.Raw()), field.to) != nil {
 			found.Add("/"+field.name, schema.CodeBadFormat, "must be "+field.want)
 		}
 	}
-	if !n.Member("submitted_at").Exists() {
+	var ok bool
+	given := n.Member("submitted_at")
+	if in.SubmittedAt, ok = jsontree.ParseTime(given.Text()); !given.Exists() {
 		found.Add("/submitted_at", schema.CodeRequired, "is required")
+	} else if !ok {
+		found.Add("/submitted_at", schema.CodeBadFormat, "must be a time such as 2026-11-20T08:33:01Z")
 	}
-	in.answers, in.metadata = json.RawMessage("[]"), json.RawMessage("{}")
+	in.metadata = json.RawMessage("{}")
 	if given := n.Member("answers"); given.Exists() {
 		in.answers = json.RawMessage(given.Raw())
+	} else {
+		found.Add("/answers", schema.CodeRequired, "is required")
 	}
 	if given := n.Member("metadata"); given.Exists() {
 		in.metadata, in.marked = json.RawMessage(given.Raw()), given.Member("imported").Exists()

@@ -484,7 +484,8 @@ func TestRefusedLinesNameTheField(t *testing.T) {
 	b := servicetest.Setup(t)
 	form := importForm(b)
 	for broken, want := range map[string]string{
-		`{"answers":[]}`: "/submitted_at REQUIRED", `{"submitted_at":"02.01.2024","answers":[],"completion_time":"1"}`: "/completion_time BAD_FORMAT, /submitted_at BAD_FORMAT",
+		`{"answers":[]}`: "/submitted_at REQUIRED", `{"submitted_at":"2026-01-02T03:04:05Z","text":"x"}`: "/answers REQUIRED", `{"submitted_at":null,"answers":[]}`: "/submitted_at BAD_FORMAT",
+		`{"submitted_at":"2026-01-02T03:04:05+24:00","answers":[]}`: "/submitted_at BAD_FORMAT", `{"submitted_at":"02.01.2024","answers":[],"completion_time":"1"}`: "/completion_time BAD_FORMAT, /submitted_at BAD_FORMAT",
 		`{"submitted_at":"2026-01-02T03:04:05Z","answers":[],"id":7}`: "/id BAD_FORMAT", "[]": " BAD_FORMAT",
 		`{"submitted_at":"2026-01-02T03:04:05Z","answers":{"text":"x"}}`:            "/answers BAD_FORMAT",
 		line("1", `{"field":{"id":"text"},"value":"x"}`):                            "/answers/0/field/label REQUIRED, /answers/0/field/type REQUIRED",
@@ -529,7 +530,7 @@ func TestOldSubmissionsMove(t *testing.T) {
 			{"id":"word","type":"short_text","label":"Word"},{"id":"checked","type":"number","label":"Checked"},{"id":"day","type":"date","label":"Day"},
 			{"id":"many","type":"multiple_choice","label":"Many","choices":[{"id":"a","label":"A"},{"id":"b","label":"B"},{"id":"c","label":"C"}]},
 			{"id":"grid","type":"matrix","label":"Grid","matrix_rows":[{"id":"r","label":"R"}],"matrix_columns":[{"id":"x","label":"X"},{"id":"y","label":"Y"}]},
-			{"id":"nps","type":"nps","label":"NPS"}]`
+			{"id":"nps","type":"nps","label":"NPS"},{"id":"bye","type":"ending","label":"Bye"}]`
 		const today = `[{"id":"name","type":"short_text","label":"Name","required":true},{"id":"age","type":"number","label":"Age","properties":{"minVal":true,"min":18}},
 			{"id":"turned","type":"number","label":"Turned"},{"id":"one","type":"single_choice","label":"One","choices":[{"id":"a","label":"A"}]},
 			{"id":"word","type":"short_text","label":"Word","properties":{"maxChars":3}},
@@ -537,7 +538,7 @@ func TestOldSubmissionsMove(t *testing.T) {
 			{"id":"day","type":"date","label":"Day","properties":{"afterDate":"2026-01-01T00:00:00Z"}},
 			{"id":"many","type":"multiple_choice","label":"Many","choices":[{"id":"a","label":"A"},{"id":"b","label":"B"},{"id":"c","label":"C"}],"properties":{"limit":2}},
 			{"id":"grid","type":"matrix","label":"Grid","matrix_rows":[{"id":"r","label":"R"}],"matrix_columns":[{"id":"x","label":"X"}]},
-			{"id":"nps","type":"nps","label":"NPS"}]`
+			{"id":"nps","type":"nps","label":"NPS"},{"id":"bye","type":"ending","label":"Bye"}]`
 		kinds := []struct{ block, answer, code string }{
 			{"name", "null", schema.CodeRequired}, {"age", "17", schema.CodeOutOfRange}, {"gone", `"x"`, schema.CodeUnknownField}, {"turned", `"x"`, schema.CodeWrongType},
 			{"one", `"b"`, schema.CodeNotAChoice}, {"word", `"long"`, schema.CodeTooLong}, {"checked", "6", schema.CodeCheckFailed}, {"day", `"2025-12-31"`, schema.CodeOutOfRange},

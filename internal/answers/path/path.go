@@ -14,12 +14,16 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Check checks and normalizes a submission. Any error it returns is a *[schema.Error].
+// Check checks and normalizes a submission. Any error it returns is a *[schema.Error]. With an error, only Ending is set,
+// unless the rules take too many steps.
 func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	k := newWalk(f, in)
 	k.walkSteps()
+	if k.budgetExceeded() {
+		return check.Answers{}, k.r.Violations.Err()
+	}
 	if err := k.r.Violations.Err(); err != nil {
-		return check.Answers{}, err
+		return check.Answers{Ending: k.ending}, err
 	}
 	checked := k.w.Finish()
 	checked.Asked, checked.Ending = k.asked, k.ending
