@@ -912,11 +912,11 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 // ended early can run again from its beginning. A line without either is stored by every import. A
 // submission that was changed is stored as a new one, without its revision and earlier states.
 //
-// A line that is invalid, duplicates a unique answer or breaks the form's rules is refused, and the import continues:
-// see [ImportReport]. The rules include the host's lists and checks, as in Submit. A list or check that fails ends the
-// import. A line that is already stored is not checked again. After 10,000 refused lines, or if the first line is not
-// JSON, the import ends with an *[Error]. Any other error also ends it. The report is valid in any case. A line can have
-// at most 8 MiB. Each line has its own storage timeout, and only ctx limits the whole import.
+// A line that is invalid, duplicates a unique answer, exceeds the form's response limit or breaks its rules is refused,
+// and the import continues: see [ImportReport]. The rules include the host's lists and checks, as in Submit. A list or
+// check that fails ends the import. A line that is already stored is not checked again. After 10,000 refused lines, or
+// if the first line is not JSON, the import ends with an *[Error]. Any other error also ends it. The report is valid in
+// any case. A line can have at most 8 MiB. Each line has its own storage timeout, and only ctx limits the whole import.
 //
 // Import accepts answers that only the host may give, and the field respondent of [SubmitParams], unlike
 // [Service.ImportHandler]. Files are not copied: the answers refer to the same files.

@@ -10,6 +10,7 @@ import (
 	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/timeout"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -24,6 +25,9 @@ var errDraft = &apierror.Error{Status: http.StatusConflict, Code: "CONFLICT", Me
 func (h *api) Imports() http.Handler {
 	return h.serveOperation(&importOperation, http.MethodPost)
 }
+
+// errDuplicateLine is for the lines of an import. No other operation checks unique answers.
+var errDuplicateLine = apierror.NewValidationError(schema.Violation{Code: schema.CodeDuplicate, Message: "must have a unique answer different from the other submissions"})
 
 // serveImport serves an import. It makes the same checks as every other operation, in the same order.
 func (c *call) serveImport() error {
@@ -90,7 +94,10 @@ func (c *call) serveImport() error {
 		w.Name("repeated").Int(report.Repeated)
 		w.Name("refused").Array()
 		for _, line := range report.Refused {
-			e := c.translate(line.Err)
+			e := errDuplicateLine
+			if !errors.Is(line.Err, storage.ErrDuplicate) {
+				e = c.translate(line.Err)
+			}
 			w.Object()
 			w.Name("line").Int(line.Line)
 			w.Name("code").String(e.Code)

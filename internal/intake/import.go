@@ -57,6 +57,8 @@ const (
 	maxRefused = 10_000
 )
 
+var errFormFull = violation.New("", schema.CodeTooMany, "the form has as many submissions as its response limit allows")
+
 var errTooManyRefused = violation.New("", schema.CodeTooMany, "the import ended, because more than "+violation.FormatCount(maxRefused, "line")+" were refused")
 
 // Import stores the submissions of an NDJSON export. It calls progress after each 1,000 lines and at the end. It
@@ -143,6 +145,9 @@ func (i Intake) importLine(ctx context.Context, p ImportParams, line []byte) (re
 			return replayed, err
 		}
 		_, replayed, err = i.storeSubmission(ctx, n)
+		if errors.Is(err, storage.ErrLimitReached) {
+			return false, errFormFull
+		}
 		if !errors.Is(err, storage.ErrRevisionMismatch) {
 			return replayed, err
 		}

@@ -282,6 +282,10 @@ func TestImportsOverHTTP(t *testing.T) {
 		expect.Equal(t, w.Code, c.want, name)
 	}
 	expect.Equal(t, post(path, b.Key, "submission_id;text\n1;x\n").Code, http.StatusUnprocessableEntity, "a CSV file")
+	for settings, code := range map[string]string{`{"duplicateField":"text"}`: "DUPLICATE", `{"responseLimit":1}`: "TOO_MANY"} {
+		w := post("/imports/"+b.Form(importedForm, settings).String()+"?lenient=true", b.Key, line("1", stored("text", "short_text", `"x"`))+"\n"+line("2", stored("text", "short_text", `"X"`)))
+		expect.That(t, w.Code == http.StatusOK && strings.Contains(w.Body.String(), `"refused":[{"line":2,"code":"VALIDATION_FAILED"`) && strings.Contains(w.Body.String(), `"details":[{"path":"","code":"`+code+`"`), "%s: %d %s", settings, w.Code, w.Body)
+	}
 	w := httptest.NewRecorder()
 	b.ImportHandler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 	expect.Equal(t, w.Code, http.StatusMethodNotAllowed, "GET")
