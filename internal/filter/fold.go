@@ -20,7 +20,7 @@ func Fold(text string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(text))
-	for _, c := range text {
+	for _, c := range norm.NFKC.String(text) {
 		switch {
 		case 'A' <= c && c <= 'Z':
 			b.WriteByte(byte(c) + 'a' - 'A')
@@ -64,10 +64,20 @@ func foldRune(c rune) string {
 
 func computeFold(c rune) string {
 	text := norm.NFKD.String(cases.Fold().String(norm.NFKD.String(string(c))))
-	return withoutStroke.Replace(strings.Map(func(c rune) rune {
-		if unicode.Is(unicode.Mn, c) {
+	return withoutStroke.Replace(norm.NFC.String(strings.Map(func(c rune) rune {
+		if isAccent(c) {
 			return -1
 		}
 		return c
-	}, text))
+	}, text)))
+}
+
+// isAccent reports whether c is an accent, a point of Hebrew or Arabic, or a variation selector. The vowels and tones of
+// Asian scripts, and the marks that make another consonant, have other combining classes.
+func isAccent(c rune) bool {
+	if !unicode.Is(unicode.Mn, c) {
+		return false
+	}
+	class := norm.NFD.PropertiesString(string(c)).CCC()
+	return class >= 200 || 10 <= class && class <= 36 || class == 0 && unicode.Is(unicode.Inherited, c)
 }
