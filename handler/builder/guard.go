@@ -22,7 +22,7 @@ type Limits struct {
 
 	// These limits apply to concurrent work and default to 2. Renders and summaries wait up to 10 seconds for a slot.
 	Renders   int // forms being rendered in the editor, and versions being compared
-	Summaries int
+	Summaries int // and lists with a filter; one summary or list with a filter runs at a time
 	Exports   int
 }
 
@@ -86,6 +86,7 @@ type workKind string
 const (
 	renders   workKind = "renders"
 	summaries workKind = "summaries"
+	filtered  workKind = "filtered reads"
 	exports   workKind = "exports"
 )
 
@@ -135,7 +136,7 @@ func (s *userSlots) get(key workKey, most int) semaphore {
 // with 429. Exports do not wait, because the export in progress can take a long time.
 func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user formsvc.ID, kind workKind) (end func(), ok bool) {
 	l := h.config.Limits
-	most := cmp.Or(map[workKind]int{renders: l.Renders, summaries: l.Summaries, exports: l.Exports}[kind], 2)
+	most := cmp.Or(map[workKind]int{renders: l.Renders, summaries: l.Summaries, filtered: cmp.Or(min(l.Summaries, 1), 1), exports: l.Exports}[kind], 2)
 	if most < 0 {
 		return func() {}, true
 	}

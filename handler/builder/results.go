@@ -52,9 +52,9 @@ const (
 func (h *Handler) resultRoutes() []route {
 	return []route{
 		{"POST /workspaces/{workspace}/counts", formsRead, h.jsonHandler(h.countSubmissions)},
-		{"GET /forms/{form}/summary", submissionsRead, h.withSlot(summaries, h.jsonHandler(h.getSummary))},
-		{"GET /forms/{form}/texts", submissionsRead, h.withSlot(summaries, h.jsonHandler(h.listTexts))},
-		{"GET /forms/{form}/submissions", submissionsRead, h.serveSubmissions},
+		{"GET /forms/{form}/summary", submissionsRead, h.limitReads(true, h.getSummary)},
+		{"GET /forms/{form}/texts", submissionsRead, h.limitReads(true, h.listTexts)},
+		{"GET /forms/{form}/submissions", submissionsRead, h.limitReads(false, h.findSubmissions)}, // a page without a filter is cheap
 		{"GET /forms/{form}/submissions/{submission}", submissionsRead, h.jsonHandler(getSubmission)},
 		{"POST /forms/{form}/submissions/{submission}/edit", submissionsChange, h.jsonHandler(h.createEditLink)},
 		{"GET /times", noScopes, h.jsonHandler(h.getTimes)},
@@ -226,13 +226,21 @@ func (h *Handler) createEditLink(r *http.Request) (any, error) {
 	return map[string]string{"url": h.config.PublicURL + path}, err
 }
 
-// serveSubmissions reserves a slot only for a filter, because a page without one is cheap.
-func (h *Handler) serveSubmissions(w http.ResponseWriter, r *http.Request) {
-	next := h.jsonHandler(h.findSubmissions)
-	if q := r.URL.Query(); q.Get("where") != "" || q.Get("text") != "" {
-		next = h.withSlot(summaries, next)
+// limitReads reserves a slot for a summary, and for any read with a filter.
+func (h *Handler) limitReads(isSummary bool, do func(*http.Request) (any, error)) http.HandlerFunc {
+	plain := h.jsonHandler(do)
+	summary := h.withSlot(summaries, plain)
+	if isSummary {
+		plain = summary
 	}
-	next(w, r)
+	withFilter := h.withSlot(filtered, summary)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); q.Get("where") != "" || q.Get("text") != "" {
+			withFilter(w, r)
+			return
+		}
+		plain(w, r)
+	}
 }
 
 func (h *Handler) findSubmissions(r *http.Request) (any, error) {
