@@ -723,6 +723,7 @@ func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, w
 	empty := func() *summary.Tally { return summary.New(content.Blocks, content.HiddenFields, content.Variables) }
 	if q.Limit > 0 || q.Respondent != "" {
 		t := empty()
+		q.After = nil
 		for s, err := range c.Submissions(ctx, form, q) {
 			if err == nil {
 				err = t.AddStored(&s, nil, c.core().TimeZone)

@@ -49,7 +49,7 @@ func TestOutcomes(t *testing.T) {
 				days       []formsvc.DayCount
 			}{
 				{formsvc.SubmissionQuery{}, 9, 1, []formsvc.DayCount{{Day: "2026-01-01", Count: 1}, {Day: "2026-01-02", Count: 2}, {Day: "2026-01-03", Count: 3}, {Day: "2026-01-04", Count: 4}}},
-				{formsvc.SubmissionQuery{Limit: 4}, 4, 0, []formsvc.DayCount{{Day: "2026-01-04", Count: 4}}},
+				{formsvc.SubmissionQuery{Limit: 4, After: &formsvc.Position{Time: at}}, 4, 0, []formsvc.DayCount{{Day: "2026-01-04", Count: 4}}},
 				{minors, 0, 1, []formsvc.DayCount{{Day: "2026-01-01", Count: 1}}},
 				{formsvc.SubmissionQuery{Where: schema.WhenEnding().Is("no")}, 0, 1, []formsvc.DayCount{{Day: "2026-01-01", Count: 1}}},
 				{formsvc.SubmissionQuery{Where: schema.WhenEnding().OneOf("no", "deleted").Not().And(schema.When("age").AtLeast(100))}, 3, 0, []formsvc.DayCount{{Day: "2026-01-03", Count: 3}}},
