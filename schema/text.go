@@ -273,12 +273,13 @@ func (in *inserter) insert(source string) string {
 	return line
 }
 
-// oneLine replaces whitespace by single spaces.
+// oneLine replaces whitespace by single spaces, except no-break spaces, which French numbers contain.
 func oneLine(s string) string {
+	isSpace := func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' }
 	space := true
 	for _, r := range s {
-		if unicode.IsSpace(r) && (space || r != ' ') {
-			return strings.Join(strings.Fields(s), " ")
+		if isSpace(r) && (space || r != ' ') {
+			return strings.Join(strings.FieldsFunc(s, isSpace), " ")
 		}
 		space = r == ' '
 	}

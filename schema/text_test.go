@@ -9,7 +9,7 @@ import (
 
 func TestTextsAsHTML(t *testing.T) {
 	values := func(name string) string {
-		return map[string]string{"answers.n": "**x** [a](javascript:alert(1))", "hidden.lines": "one\n\ttwo", "today": "1 May 2027"}[name]
+		return map[string]string{"answers.n": "**x** [a](javascript:alert(1))", "hidden.lines": "one\n\ttwo\u2003\u2028three", "variables.euros": " 1\u202f234\u00a0€\n", "today": "1 May 2027"}[name]
 	}
 	for source, want := range map[string]string{
 		"":                             "",
@@ -32,7 +32,8 @@ func TestTextsAsHTML(t *testing.T) {
 		"[x](javascript:alert(1)) [y](/relative) [z](https://a b)": "[x](javascript:alert(1)) [y](/relative) [z](https://a b)",
 		"[](https://a.example) [a] (b) [c]":                        "[](https://a.example) [a] (b) [c]",
 		"[a](https://a.example/{{answers.n}})":                     "[a](https://a.example/<bdi>**x** [a](javascript:alert(1))</bdi>)",
-		"**{{answers.n}}**, {{hidden.lines}}":                      "<strong><bdi>**x** [a](javascript:alert(1))</bdi></strong>, <bdi>one two</bdi>",
+		"**{{answers.n}}**, {{hidden.lines}}":                      "<strong><bdi>**x** [a](javascript:alert(1))</bdi></strong>, <bdi>one two three</bdi>",
+		"{{variables.euros}}":                                      "<bdi>1\u202f234\u00a0€</bdi>", // a browser must not break the number
 		"{{today}}{{answers.none}}{{}}{{open":                      "<bdi>1 May 2027</bdi>{{}}{{open",
 		"**{{today**}} {{x}} {{ today }}":                          "<strong>{{today</strong>}} {{x}} ",
 	} {

@@ -261,7 +261,7 @@ func (c *call) serveSubmitJSON() {
 	case isClosedError(err) && !c.Form.OpensAt.IsZero():
 		writeJSON(c.w, http.StatusForbidden, jsonError{Code: "NOT_OPEN", Message: c.openingText("opens.text")})
 	case isClosedError(err):
-		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.Form.ClosedMessage), c.Words.Get("closed.text"))})
+		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.Plain(c.Form.ClosedMessage, schema.Formatting|schema.Insertions)), c.Words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrIdempotencyKeyReused):
 		c.writeError(http.StatusConflict, pagestate.CodeUsed, "error."+pagestate.CodeUsed, violations...)
 	case len(violations) > 0:

@@ -131,7 +131,7 @@ func TestFramesAreForTheHostsList(t *testing.T) {
 func TestRefusalsOfTheJSONRoutes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1})
-	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, `{"closed":true,"closedMessage":"In our own words"}`, "")
+	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, `{"closed":true,"closedMessage":" In our **own** [words](https://a.example), \\{{today}}: {{today}}"}`, "")
 	base := s.server.URL + "/f/"
 	var got struct{ State, Code, Message string }
 	s.ask(http.MethodGet, base+form.PublicID+"/form.json", "", nil, &got)
@@ -149,7 +149,7 @@ func TestRefusalsOfTheJSONRoutes(t *testing.T) {
 			t.Errorf("%s %s: %d %+v %v", c.method, c.path, status, got, header)
 		}
 	}
-	expect.That(t, got.Message == "In our own words", "a closed form says %q", got.Message)
+	expect.That(t, got.Message == "In our own words, {{today}}: 3 August 2026", "a closed form says %q", got.Message)
 	form = s.form("MULTI", `[{"id":"a","type":"short_text"}]`, `{"openAt":"2026-12-24T18:00:00Z","closedMessage":"Closed"}`, "")
 	s.ask(http.MethodGet, base+form.PublicID+"/form.json", "", nil, &got)
 	status, _ := s.ask(http.MethodPost, base+form.PublicID+"/submit", "", map[string]any{"state": got.State}, &got)
