@@ -285,7 +285,8 @@ type SubmissionQuery struct {
 	// and values. A zero value selects all submissions.
 	Where Condition
 	// Text selects submissions with an answer or hidden field that contains this text. It ignores case, accents and
-	// repeated spaces. It can have at most 200 characters. If empty, it selects all submissions.
+	// repeated spaces. A choice that was renamed is found by both labels. It can have at most 200 characters. If empty, it
+	// selects all submissions.
 	Text string
 }
 

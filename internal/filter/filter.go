@@ -25,8 +25,9 @@ const (
 
 // Filter selects submissions. It is immutable and safe for concurrent use.
 type Filter struct {
-	condition *logic.Logic // nil selects all submissions
-	text      string       // folded; empty selects all submissions
+	condition *logic.Logic         // nil selects all submissions
+	text      string               // folded; empty selects all submissions
+	labels    map[[2]string]string // by block and choice ID
 	variables map[string]any
 	now       time.Time
 	key       string
@@ -46,14 +47,19 @@ func New(d storage.Definition, where json.RawMessage, text string, now time.Time
 		return nil, err
 	}
 	var found violation.List
-	made := &Filter{text: Fold(text), variables: variables, now: now}
-	key := sha256.Sum256([]byte(strings.Join([]string{text, now.Format(time.DateOnly), string(d.Variables), string(where)}, "\x00")))
+	made := &Filter{text: Fold(text), labels: make(map[[2]string]string), variables: variables, now: now}
+	known := newNames(blocks, hidden, variables, made.labels)
+	parts := []string{text, now.Format(time.DateOnly), string(d.Variables), string(where)}
+	if text != "" {
+		parts = append(parts, string(d.Blocks))
+	}
+	key := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	made.key = string(key[:]) // short, because caches do not count the size of keys
 	if violation.LongerThan(text, maxTextLength) {
 		found.Add("/text", schema.CodeTooLong, violation.TooLongMessage(maxTextLength))
 	}
 	if where != nil {
-		made.condition = compile(where, newNames(blocks, hidden, variables), &found)
+		made.condition = compile(where, known, &found)
 	}
 	if err := found.Err(); err != nil {
 		return nil, err
@@ -92,26 +98,36 @@ func (f *Filter) Matches(answers []schema.Answer, ending string) (bool, error) {
 
 func (f *Filter) containsText(answers []schema.Answer) bool {
 	for i := range answers {
-		if answers[i].Type != schema.TypeVariable && strings.Contains(Fold(searchedText(answers[i].Value)), f.text) {
+		if answers[i].Type != schema.TypeVariable && strings.Contains(Fold(f.searchedText(&answers[i])), f.text) {
 			return true
 		}
 	}
 	return false
 }
 
-// searchedText returns the text of an answer with all parts of a payment, and without the IDs of a matrix's rows.
-func searchedText(v schema.Value) string {
-	switch v := v.(type) {
+// searchedText returns the text of an answer, with both labels of choices that were renamed, all parts of a payment, and
+// without the IDs of a matrix's rows.
+func (f *Filter) searchedText(a *schema.Answer) string {
+	var picks schema.Picks
+	switch v := a.Value.(type) {
+	case schema.Matrix:
+		for _, row := range v {
+			picks = append(picks, row.Picks...)
+		}
 	case schema.Payment:
 		return v.String() + " " + v.Gateway + " " + v.Reference
-	case schema.Matrix:
-		var b strings.Builder
-		for _, row := range v {
-			b.WriteString(row.Picks.String() + "; ")
-		}
-		return b.String()
+	case schema.Picks:
+		picks = v
+	default:
+		return v.String()
 	}
-	return v.String()
+	texts := []string{picks.String()}
+	for _, p := range picks {
+		if label := f.labels[[2]string{a.ID, p.ID}]; label != p.Label {
+			texts = append(texts, label) // empty for a removed choice
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 // compile compiles a condition. All blocks, hidden fields and variables that it reads must exist, so that a mistake is
@@ -150,13 +166,19 @@ func compile(where json.RawMessage, known names, found *violation.List) *logic.L
 // names are the paths that a condition can read.
 type names map[string]bool
 
-func newNames(blocks []schema.Block, hidden []string, variables map[string]any) names {
+// newNames also adds the labels of choices, except those of a host's list.
+func newNames(blocks []schema.Block, hidden []string, variables map[string]any, labels map[[2]string]string) names {
 	all := names{"answers": true, "hidden": true, "variables": true, "submission.ending": true}
 	var add func(blocks []schema.Block)
 	add = func(blocks []schema.Block) {
 		for i := range blocks {
 			if blocks[i].TakesAnswer() {
 				all["answers."+blocks[i].ID] = true
+			}
+			if blocks[i].ListRef().List == "" {
+				for _, c := range slices.Concat(blocks[i].Choices, blocks[i].MatrixColumns) {
+					labels[[2]string{blocks[i].ID, c.ID}] = c.Label
+				}
 			}
 			add(blocks[i].Children)
 		}
