@@ -57,8 +57,6 @@ const (
 	maxRefused = 10_000
 )
 
-var errFormFull = violation.New("", schema.CodeTooMany, "the form has as many submissions as its response limit allows")
-
 var errTooManyRefused = violation.New("", schema.CodeTooMany, "the import ended, because more than "+violation.FormatCount(maxRefused, "line")+" were refused")
 
 // Import stores the submissions of an NDJSON export. It calls progress after each 1,000 lines and at the end. It
@@ -146,7 +144,7 @@ func (i Intake) importLine(ctx context.Context, p ImportParams, line []byte) (re
 		}
 		_, replayed, err = i.storeSubmission(ctx, n)
 		if errors.Is(err, storage.ErrLimitReached) {
-			return false, errFormFull
+			return false, violation.New("", schema.CodeTooMany, "the form has as many submissions as its response limit allows")
 		}
 		if !errors.Is(err, storage.ErrRevisionMismatch) {
 			return replayed, err
@@ -243,18 +241,18 @@ func parseLine(n jsontree.Node) (*importedLine, error) {
 			found.Add("/"+field.name, schema.CodeBadFormat, "must be "+field.want)
 		}
 	}
-	var ok bool
-	given := n.Member("submitted_at")
-	if in.SubmittedAt, ok = jsontree.ParseTime(given.Text()); !given.Exists() {
-		found.Add("/submitted_at", schema.CodeRequired, "is required")
-	} else if !ok {
+	for _, name := range []string{"submitted_at", "answers"} {
+		if !n.Member(name).Exists() {
+			found.Add("/"+name, schema.CodeRequired, "is required")
+		}
+	}
+	at, ok := jsontree.ParseTime(n.Member("submitted_at").Text())
+	if n.Member("submitted_at").Exists() && !ok {
 		found.Add("/submitted_at", schema.CodeBadFormat, "must be a time such as 2026-11-20T08:33:01Z")
 	}
-	in.metadata = json.RawMessage("{}")
+	in.SubmittedAt, in.metadata = at, json.RawMessage("{}")
 	if given := n.Member("answers"); given.Exists() {
 		in.answers = json.RawMessage(given.Raw())
-	} else {
-		found.Add("/answers", schema.CodeRequired, "is required")
 	}
 	if given := n.Member("metadata"); given.Exists() {
 		in.metadata, in.marked = json.RawMessage(given.Raw()), given.Member("imported").Exists()

@@ -19,9 +19,6 @@ import (
 func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	k := newWalk(f, in)
 	k.walkSteps()
-	if k.budgetExceeded() {
-		return check.Answers{}, k.r.Violations.Err()
-	}
 	if err := k.r.Violations.Err(); err != nil {
 		return check.Answers{Ending: k.ending}, err
 	}
@@ -102,6 +99,7 @@ func (k *walk) walkSteps() {
 	for i := range k.form.Steps {
 		next = k.takeStep(i, next)
 		if k.budgetExceeded() {
+			k.ending = ""
 			k.r.AddAt("", "", answertype.Violation{
 				Code:    schema.CodeTooMany,
 				Message: "the form's rules take too many steps with these answers",
