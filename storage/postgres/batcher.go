@@ -79,9 +79,9 @@ type batchWrite[T, R any] struct {
 
 // addAndWait writes an item and returns its result. The parameter size is the item's size in bytes. If ctx has already
 // ended, the item is not written, because a fast write could be over before the wait begins. If ctx ends first,
-// it returns the error of ctx. If timedOut fires first, it returns [context.DeadlineExceeded]. In both cases, begun
+// it returns the error of ctx. If timedOut is closed first, it returns [context.DeadlineExceeded]. In both cases, begun
 // reports whether the item may still be written. If the write panicked, addAndWait panics with a *panicError.
-func (b *batcher[K, T, R]) addAndWait(ctx context.Context, timedOut <-chan time.Time, key K, value T, size int) (result R, begun bool, err error) {
+func (b *batcher[K, T, R]) addAndWait(ctx context.Context, timedOut <-chan struct{}, key K, value T, size int) (result R, begun bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return result, false, err
 	}
@@ -283,12 +283,13 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 	return slices.Repeat([]R{failed(err)}, len(items))
 }
 
-// newTimeoutTimer returns a channel that receives a value shortly before the call times out. The caller must call end.
-func (s *Store) newTimeoutTimer(ctx context.Context) (at <-chan time.Time, end func()) {
+// newTimeoutTimer returns a channel that is closed shortly before the call times out. The caller must call end.
+func (s *Store) newTimeoutTimer(ctx context.Context) (timedOut <-chan struct{}, end func()) {
 	left, spent := timeout.TimeLeft(ctx, s.db.Timeout)
-	timedOut := time.NewTimer(left - min(settleTime, left/4))
-	return timedOut.C, func() {
-		timedOut.Stop()
+	closed := make(chan struct{})
+	timer := time.AfterFunc(left-min(settleTime, left/4), func() { close(closed) })
+	return closed, func() {
+		timer.Stop()
 		spent()
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // desk is a groups whose writes wait until they are let go. Items are strings and
@@ -146,6 +148,24 @@ func TestAWriteEndsWhenAllHaveLeft(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A submission that no batch has decided goes on to the next, where its time is still over.
+func TestATimeoutStaysOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(10, 100)
+		d.bring(t, "form", "a")
+		s := &Store{db: conn.Conn{Timeout: time.Second}}
+		timedOut, end := s.newTimeoutTimer(t.Context())
+		defer end()
+		for range 3 {
+			_, begun, err := d.addAndWait(t.Context(), timedOut, "form", "b", 1)
+			expect(t, errors.Is(err, context.DeadlineExceeded) && !begun, "begun %v, %v", begun, err)
+		}
+		step(d.ready)
+		step(d.done)
+	})
 }
 
 // A write that gives back what it has taken takes it again, with what has come since and
