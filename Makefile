@@ -27,7 +27,7 @@ BENCHTIME ?= 1s
 # Coverage guides the fuzz targets, but all dependencies must be compiled for it (two minutes of CPU time).
 GUIDANCE ?= -fuzz .
 
-.PHONY: help quick test test-all test-race test-long test-lab test-workshop test-nested test-modes test-random test-network test-skew test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths spreadsheet e2e fuzz mutants soak cluster
+.PHONY: help quick test test-all test-race test-long test-lab test-browser test-workshop test-nested test-modes test-random test-network test-skew test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths spreadsheet e2e fuzz mutants soak cluster
 
 # WITH_POSTGRES runs a command with the PostgreSQL server of FORMSVC_TEST_DATABASE_URL. If this is empty,
 # it starts a temporary server. On Debian and Ubuntu, it installs missing PostgreSQL packages first, as
@@ -82,14 +82,18 @@ test-long:
 ## test-lab: the tests of internal/lab and of the nested modules: a short load test, form pages in a
 ## browser, code generators for the API description. Tests without their programs are skipped
 test-lab:
-	$(WITH_POSTGRES) -- $(MAKE) --no-print-directory -j2 test-workshop test-nested
+	@# The longest ones start first.
+	$(WITH_POSTGRES) -- $(MAKE) --no-print-directory -j2 test-browser test-workshop test-nested
 
 test-workshop:
 	$(GO) test -vet=off $(RACE) -timeout 20m $$($(GO) list ./... | grep $(WORKSHOP))
 
 # These tests wait for browsers and processes, so they run in parallel with the others.
+test-browser:
+	cd internal/lab/e2e && $(GO) test -short -timeout 20m ./...
+
 test-nested:
-	@set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test -short -timeout 20m ./...); done
+	@set -e; for dir in $(filter-out ./internal/lab/e2e,$(NESTED)); do (cd $$dir && $(GO) test -short -timeout 20m ./...); done
 
 # The Debian packages of the programs that some tests use.
 CLIENT_PROGRAMS := nginx-light python3 nodejs redis-server
