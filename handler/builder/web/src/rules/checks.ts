@@ -1,6 +1,6 @@
 // The usual checks by name. A named check is a condition on the block's own answer that refuses it.
 
-import type { Block } from '../app/records';
+import { allBlocks, type Block } from '../app/records';
 import { adaptLeaf, comparisonOf, isGroup, newCondition, type Comparison } from './edit';
 import { areComparable, type Field, type Fields } from './fields';
 import { comparedField, varLogic, type Condition, type Leaf } from './parse';
@@ -64,10 +64,13 @@ export function compareWith(own: Field, refused: Comparison, other: Field): Cond
   return refused === '!is' ? { op: 'not', of: { op: 'is', ref: own.ref, value } } : { op: refused as Leaf['op'], ref: own.ref, value };
 }
 
-/** Returns the usual message of a check. */
+/** Returns the usual message of a check. It is a text with marks, so it contains labels as they were written. */
 export function usualMessage(c: Condition | null, own: Field | undefined, fields: Fields, t: Translate): string {
   const { name, leaf, op } = nameOf(c, own, fields);
   const other = leaf && comparedField(leaf, fields);
-  if (name === 'compare' && other && own) return t('rules.say.' + opKey(requirements[op!] as Leaf['op'], own.kind), { q: t('rules.quoted', { text: fieldName(other, t) }) });
+  if (name === 'compare' && other && own) {
+    const written = other.ref.from === 'answers' && allBlocks(fields.content.blocks).find((b) => b.id === other.ref.id)?.label;
+    return t('rules.say.' + opKey(requirements[op!] as Leaf['op'], own.kind), { q: t('rules.quoted', { text: fieldName({ ...other, label: written || other.label }, t) }) });
+  }
   return t('rules.say.' + name, { n: typeof leaf?.value === 'number' ? leaf.value : 0 });
 }
