@@ -116,7 +116,7 @@ type Config struct {
 	//
 	//   - For the host's own [*formsvc.Error], the page shows each violation's Message unchanged, whatever its Code.
 	//     The message appears next to the block in Field, or above the form if Field is empty. If Message is empty, the
-	//     page uses its own text for the Code.
+	//     page uses its own text for the Code. A check's message from the service inserts its values here too.
 	//   - For an error from next, possibly wrapped, the page shows a text in its language. It also does so for
 	//     formsvc.ErrClosed, ErrNotFound and ErrDuplicate from any function.
 	//   - Any other error is logged, and the page says that the response could not be saved.

@@ -240,7 +240,7 @@ func TestMessagesOfChecks(t *testing.T) {
 	t.Parallel()
 	s, refuse, _ := refusing(t, formpage.Config{})
 	form := s.form("MULTI", `[{"id":"q","type":"short_text","label":"**Q**"}]`, "", "")
-	refuse(&formsvc.Error{Violations: []schema.Violation{{Field: "q", Path: "/answers/q", Code: "CHECK_FAILED", Params: map[string]any{"say": "**No** {{answers.q}}"}}}})
+	refuse(&formsvc.Error{Violations: []schema.Violation{{Field: "q", Path: "/answers/q", Code: "CHECK_FAILED", Message: "No {{answers.q}}", Params: map[string]any{"say": "**No** {{answers.q}}"}}}})
 	p := s.open(form, "").fill("a.q", "<b>")
 	s.wait(time.Minute)
 	p.press("next").expect(http.StatusUnprocessableEntity, holds(`id="q1-e"><strong>No</strong> <bdi>&lt;b&gt;</bdi></p>`, `<a href="#q1">Q</a> <span>No &lt;b&gt;</span>`))

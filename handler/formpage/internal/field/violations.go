@@ -14,11 +14,11 @@ import (
 // library's messages are in English, so they are shown only for unknown codes. b is nil if the form does not contain
 // the block. part is true if the violation is in a part of the block.
 func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) string {
+	if say := s.checkMessage(v); say != "" {
+		return s.Plain(say, allMarks)
+	}
 	if s.Verbatim && v.Message != "" {
 		return v.Message
-	}
-	if say, ok := v.Params["say"].(string); ok {
-		return s.Plain(say, allMarks)
 	}
 	code, kind, params := s.textVariant(v, b, part)
 	for _, key := range []string{"error." + code + "." + kind, "error." + code} {
@@ -31,10 +31,20 @@ func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) s
 
 // violationText returns the text without formats and, for the message of a check with formats, its HTML.
 func (s *Source) violationText(v schema.Violation, b *schema.Block, part bool) (plain, html string) {
-	if say, ok := v.Params["say"].(string); ok && (!s.Verbatim || v.Message == "") {
+	if say := s.checkMessage(v); say != "" {
 		return s.text(say, allMarks)
 	}
 	return s.ViolationText(v, b, part), ""
+}
+
+// checkMessage returns the message of a check with its marks, or "" if the host has replaced it. A host that calls
+// Submit itself returns the service's message, which has no values.
+func (s *Source) checkMessage(v schema.Violation) string {
+	say, _ := v.Params["say"].(string)
+	if s.Verbatim && v.Message != "" && v.Message != schema.ParseText(say, allMarks).Plain() {
+		return ""
+	}
+	return say
 }
 
 // formatWords maps the formats in [schema.CodeParams] to text keys.
