@@ -275,8 +275,7 @@ func (in *inserter) insert(source string) string {
 
 // oneLine replaces whitespace by single spaces, except no-break spaces, which French numbers contain.
 func oneLine(s string) string {
-	isSpace := func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' }
-	space := true
+	isSpace, space := func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' }, true
 	for _, r := range s {
 		if isSpace(r) && (space || r != ' ') {
 			return strings.Join(strings.FieldsFunc(s, isSpace), " ")

@@ -14,37 +14,27 @@ import (
 // library's messages are in English, so they are shown only for unknown codes. b is nil if the form does not contain
 // the block. part is true if the violation is in a part of the block.
 func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) string {
-	if say := s.checkMessage(v); say != "" {
-		return s.Plain(say, allMarks)
+	text, _ := s.violationText(v, b, part)
+	return text
+}
+
+// violationText returns the text without formats and, for the message of a check with formats, its HTML. A host that
+// calls Submit itself returns a check's message without values.
+func (s *Source) violationText(v schema.Violation, b *schema.Block, part bool) (plain, html string) {
+	say, isCheck := v.Params["say"].(string)
+	if isCheck && (!s.Verbatim || v.Message == "" || v.Message == schema.ParseText(say, allMarks).Plain()) {
+		return s.text(say, allMarks)
 	}
 	if s.Verbatim && v.Message != "" {
-		return v.Message
+		return v.Message, ""
 	}
 	code, kind, params := s.textVariant(v, b, part)
 	for _, key := range []string{"error." + code + "." + kind, "error." + code} {
 		if _, known := s.Words.Texts[key]; known {
-			return s.Words.Get(key, params...)
+			return s.Words.Get(key, params...), ""
 		}
 	}
-	return v.Message
-}
-
-// violationText returns the text without formats and, for the message of a check with formats, its HTML.
-func (s *Source) violationText(v schema.Violation, b *schema.Block, part bool) (plain, html string) {
-	if say := s.checkMessage(v); say != "" {
-		return s.text(say, allMarks)
-	}
-	return s.ViolationText(v, b, part), ""
-}
-
-// checkMessage returns the message of a check with its marks, or "" if the host has replaced it. A host that calls
-// Submit itself returns the service's message, which has no values.
-func (s *Source) checkMessage(v schema.Violation) string {
-	say, _ := v.Params["say"].(string)
-	if s.Verbatim && v.Message != "" && v.Message != schema.ParseText(say, allMarks).Plain() {
-		return ""
-	}
-	return say
+	return v.Message, ""
 }
 
 // formatWords maps the formats in [schema.CodeParams] to text keys.

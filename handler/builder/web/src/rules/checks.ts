@@ -68,9 +68,7 @@ export function compareWith(own: Field, refused: Comparison, other: Field): Cond
 export function usualMessage(c: Condition | null, own: Field | undefined, fields: Fields, t: Translate): string {
   const { name, leaf, op } = nameOf(c, own, fields);
   const other = leaf && comparedField(leaf, fields);
-  if (name === 'compare' && other && own) {
-    const written = other.ref.from === 'answers' && allBlocks(fields.content.blocks).find((b) => b.id === other.ref.id)?.label;
-    return t('rules.say.' + opKey(requirements[op!] as Leaf['op'], own.kind), { q: t('rules.quoted', { text: fieldName({ ...other, label: written || other.label }, t) }) });
-  }
+  const written = other?.ref.from === 'answers' && allBlocks(fields.content.blocks).find((b) => b.id === other.ref.id)?.label;
+  if (name === 'compare' && other && own) return t('rules.say.' + opKey(requirements[op!] as Leaf['op'], own.kind), { q: t('rules.quoted', { text: fieldName(written ? { ...other, label: written } : other, t) }) });
   return t('rules.say.' + name, { n: typeof leaf?.value === 'number' ? leaf.value : 0 });
 }
