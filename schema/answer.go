@@ -21,8 +21,14 @@ type Answer struct {
 	Value     Value           // JSON as a Go value, for a type switch
 }
 
-// String returns the value as readable text, on one line unless the answer contains line breaks.
-func (a Answer) String() string { return a.Value.String() }
+// String returns the value as readable text, on one line unless the answer contains line breaks. It returns "" for the
+// zero Answer, which a [CheckInput] has for a group.
+func (a Answer) String() string {
+	if a.Value == nil {
+		return ""
+	}
+	return a.Value.String()
+}
 
 // Value is a decoded value: a [String], [Number], [Bool], [Date], [Picks], [Matrix], [Files], [Contact],
 // [Payment] or [Other].

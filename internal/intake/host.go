@@ -112,8 +112,19 @@ func findAnswer(list []schema.Answer, block string) schema.Answer {
 	return schema.Answer{}
 }
 
-// runChecks runs the host's checks. It reports the first check of each block that fails. If an answer does not change,
-// a check fails only if it accepts the submission before the change.
+// contains reports whether outer and inner are IDs of the same block, or of a group and a block in it.
+func contains(blocks []schema.Block, outer, inner string) bool {
+	return slices.ContainsFunc(blocks, func(b schema.Block) bool {
+		if b.ID != outer {
+			return contains(b.Children, outer, inner)
+		}
+		return inner == outer || contains(b.Children, inner, inner)
+	})
+}
+
+// runChecks runs the host's checks. It reports the first check of each block that fails. The checks of a group run only
+// if no block of the group has failed. If an answer does not change, a check fails only if it accepts the submission
+// before the change.
 func (k *CompiledForm) runChecks(ctx context.Context, checks []answers.HostCheck, list []byte, hidden map[string]string, respondent string) (violations []schema.Violation, err error) {
 	if len(checks) == 0 {
 		return nil, nil
@@ -123,7 +134,7 @@ func (k *CompiledForm) runChecks(ctx context.Context, checks []answers.HostCheck
 		return nil, err
 	}
 	for _, c := range checks {
-		if len(violations) > 0 && violations[len(violations)-1].Field == c.Block {
+		if slices.ContainsFunc(violations, func(v schema.Violation) bool { return contains(k.Blocks, c.Block, v.Field) }) {
 			continue
 		}
 		in := schema.CheckInput{

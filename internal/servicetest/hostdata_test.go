@@ -90,7 +90,7 @@ func refuse(prefix string) func(context.Context, formsvc.CheckInput) (string, er
 func hostOptions(source formsvc.ChoiceSource) []formsvc.Option {
 	return []formsvc.Option{
 		formsvc.WithChoices("rooms", "Rooms", source),
-		formsvc.WithCheck("order", "Order", refuse("1")), formsvc.WithCheck("second", "Second", refuse("12")),
+		formsvc.WithCheck("order", "Order", refuse("1")), formsvc.WithCheck("second", "Second", refuse("12")), formsvc.WithCheck("all", "All", refuse("")),
 		servicetest.Loopback(), formsvc.WithoutRateLimit(),
 	}
 }
@@ -237,6 +237,8 @@ func TestChecksOfTheHost(t *testing.T) {
 			expect.Equal(t, schema.ParseText(say, schema.Formatting|schema.Insertions).Plain(), want, "its text with marks")
 		}
 		expect.Equal(t, b.Submissions(form), 1, "submissions")
+		group := b.Form(`[{"id":"g","type":"group","properties":{"rule":{"check":[{"host":"all"}]}},"children":[{"id":"h","type":"group","children":[{"id":"a","type":"short_text","properties":{"rule":{"check":[{"host":"order"}]}}}]}]}]`, `{}`)
+		expect.Equal(t, violations(expect.ErrorOf(b.Answer(group, "a", `"1"`)))+" "+violations(expect.ErrorOf(b.Answer(group, "a", `"2"`))), "/answers/a CHECK_FAILED /answers/g CHECK_FAILED", "a failed block in a group, and a group, which has no answer")
 	})
 }
 
