@@ -16,8 +16,8 @@ import (
 
 // Offer limits what users can add to forms in the builder. The zero value offers everything. For each list, nil means
 // all, and an empty list means none. A form can already contain other things, for example from the API. The builder
-// shows these read-only and keeps them. It rejects a change that adds something else with a 422 that lists all
-// violations. Publishing a working copy is not limited, and neither is the API.
+// shows these read-only and keeps them. It rejects a change that adds something else, or that removes a part of a theme
+// that users cannot change, with a 422 that lists all violations. Publishing a working copy is not limited, and neither is the API.
 type Offer struct {
 	// BlockTypes are types from package schema, such as schema.TypeShortText.
 	BlockTypes []string `json:"block_types"`
@@ -56,9 +56,12 @@ func offered(list []string, name string) bool { return list == nil || slices.Con
 // checkOffer returns an error that lists everything that a change adds to a form although the builder does not offer it.
 func (h *Handler) checkOffer(before, after formsvc.FormContent) error {
 	o := h.config.Offer
-	if before.Blocks == nil { // a new form
+	theme := changedFields(after.Theme, before.Theme) // includes removed fields
+	if before.Blocks == nil {                         // a new form
 		before.Theme = h.config.Theme
 	}
+	theme = append(theme, changedFields(before.Theme, after.Theme)...)
+	slices.Sort(theme)
 	var violations []schema.Violation
 	refuse := func(path string) {
 		violations = append(violations, schema.Violation{Path: "/definition/" + path, Code: schema.CodeNotAllowed, Message: "is not offered here"})
@@ -83,7 +86,7 @@ func (h *Handler) checkOffer(before, after formsvc.FormContent) error {
 			refuse("settings/" + name)
 		}
 	}
-	for _, name := range changedFields(before.Theme, after.Theme) {
+	for _, name := range slices.Compact(theme) {
 		if o.NoTheme || o.NoCustomCSS && name == "customCss" {
 			refuse("theme/" + name)
 		}
