@@ -66,11 +66,13 @@ test-all: test-race test-long test-lab
 test-race:
 	$(GO) vet ./...
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
-	@# Tests of costs run without the race detector, because it allocates memory.
+	@# Tests of costs run without the race detector, because it allocates memory. Package answers starts no
+	@# goroutines, and its tests take five times as long with the race detector.
 	$(GO) test -run Cost ./handler/formpage
+	$(GO) test -vet=off ./internal/answers
 	$(GO) test -run 'AreBounded|StoredContentIsBounded' ./handler/builder
 	@# The slowest package is first, so that the others run in parallel.
-	$(WITH_POSTGRES) -- $(GO) test -vet=off $(RACE) -skip '$(LONG)' -timeout 20m ./storage/postgres $(LIBRARY)
+	$(WITH_POSTGRES) -- $(GO) test -vet=off $(RACE) -skip '$(LONG)' -timeout 20m ./storage/postgres $$($(GO) list ./... | grep -v -e $(WORKSHOP) -e /internal/answers$$)
 
 # These tests take minutes and need no race detector: the storage suite on partitioned tables, because the store's Go
 # code is the same as on other tables, and the import of 5,000 submissions, because shorter imports run with it.

@@ -309,7 +309,7 @@ func TestWhatMarksCost(t *testing.T) {
 	for name, unit := range map[string]string{
 		"strong": "**a**", "emphasis": "_a_.", "links": "[a](https://a.example/x)", "unpaired": "**a ", "brackets": "[[a](", "insertions": strings.Repeat("{{answers.b0}} ", 20) + strings.Repeat("x", 4000),
 	} {
-		if testing.Short() && name != "emphasis" {
+		if (raceDetector || testing.Short()) && name != "emphasis" {
 			continue // the others take long
 		}
 		label := strings.Repeat(unit, 5000/len(unit))

@@ -356,9 +356,8 @@ func checkForged(form answers.Form, list []schema.Answer, respondent string) err
 func markImported(metadata json.RawMessage) json.RawMessage {
 	body := bytes.TrimSpace(metadata)
 	body = bytes.TrimSpace(body[:len(body)-1]) // without the brace
-	marked := append(bytes.Clone(body), `"imported":true}`...)
-	if len(body) > 1 {
-		marked = append(bytes.Clone(body), `,"imported":true}`...)
+	if len(body) == 1 {
+		return json.RawMessage(`{"imported":true}`)
 	}
-	return marked
+	return append(bytes.Clone(body), `,"imported":true}`...)
 }

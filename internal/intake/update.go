@@ -122,36 +122,23 @@ func decodeItems(list json.RawMessage) (items []item, err error) {
 // merge returns the checked answers, with the stored bytes of each answer that did not change, such as the legal text
 // that the respondent accepted. The stored answers that stay without a check follow the last answer to a block.
 func (p *UpdateParams) merge(form answers.Form, stored, checked []item) (json.RawMessage, []schema.Answer) {
-	var w jsontree.Writer
-	var all []schema.Answer
-	write := func(a item) {
-		w.Raw(a.raw)
-		all = append(all, a.Answer)
-	}
 	indexOf := func(items []item, id string) int {
 		return slices.IndexFunc(items, func(a item) bool { return a.ID == id })
 	}
-	w.Array()
+	kept := slices.DeleteFunc(slices.Clone(stored), func(a item) bool { return indexOf(checked, a.ID) >= 0 || !p.stays(form, &a.Answer) })
 	blocks := slices.IndexFunc(checked, func(a item) bool { return a.Type == schema.TypeHidden || a.Type == schema.TypeVariable })
 	if blocks < 0 {
 		blocks = len(checked)
 	}
-	for n := 0; n <= len(checked); n++ {
-		if n == blocks {
-			for _, a := range stored {
-				if indexOf(checked, a.ID) < 0 && p.stays(form, &a.Answer) {
-					write(a)
-				}
-			}
-		}
-		if n == len(checked) {
-			break
-		}
-		a := checked[n]
+	var w jsontree.Writer
+	var all []schema.Answer
+	w.Array()
+	for _, a := range slices.Insert(checked, blocks, kept...) {
 		if at := indexOf(stored, a.ID); at >= 0 && stored[at].Type == a.Type && a.Type != schema.TypeVariable && !p.changes(form, &a.Answer) {
 			a = stored[at]
 		}
-		write(a)
+		w.Raw(a.raw)
+		all = append(all, a.Answer)
 	}
 	w.EndArray()
 	return w.Bytes(), all
