@@ -220,7 +220,6 @@ func (c *call) noteUnfit(lost []formdata.UnmatchedInput) {
 	for _, u := range lost {
 		c.Notice = c.Words.Get("edit.unfit")
 		c.addStored(u.Block)
-		c.partial.Digests[u.Block] = "unfit"
 	}
 }
 

@@ -288,10 +288,7 @@ func (s *Store) newTimeoutTimer(ctx context.Context) (timedOut <-chan struct{}, 
 	left, spent := timeout.TimeLeft(ctx, s.db.Timeout)
 	closed := make(chan struct{})
 	timer := time.AfterFunc(left-min(settleTime, left/4), func() { close(closed) })
-	return closed, func() {
-		timer.Stop()
-		spent()
-	}
+	return closed, func() { timer.Stop(); spent() }
 }
 
 func abandonedError(ctx context.Context, err error, begun bool) error {
