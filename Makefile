@@ -11,7 +11,7 @@ NESTED := $(shell awk '/^\t\.\// {print $$1}' go.work)
 
 # These targets use the dependency versions of go.mod, which hosts get. The workspace would use the
 # newest versions that any of its modules requires.
-quick test test-race test-costs test-long test-workshop lint bench fuzz: export GOWORK := off
+quick test test-race test-long test-workshop lint bench fuzz: export GOWORK := off
 
 # The packages with tests that kill servers, run browsers or need Node. All others are the library.
 WORKSHOP := /internal/lab/
@@ -27,7 +27,7 @@ BENCHTIME ?= 1s
 # Coverage guides the fuzz targets, but all dependencies must be compiled for it (two minutes of CPU time).
 GUIDANCE ?= -fuzz .
 
-.PHONY: help quick test test-all test-race test-costs test-long test-lab test-browser test-workshop test-nested test-modes test-random test-network test-skew test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths spreadsheet e2e fuzz mutants soak cluster
+.PHONY: help quick test test-all test-race test-long test-lab test-browser test-workshop test-nested test-modes test-random test-network test-skew test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths spreadsheet e2e fuzz mutants soak cluster
 
 # WITH_POSTGRES runs a command with the PostgreSQL server of FORMSVC_TEST_DATABASE_URL. If this is empty,
 # it starts a temporary server. On Debian and Ubuntu, it installs missing PostgreSQL packages first, as
@@ -52,30 +52,31 @@ quick:
 
 ## test: before a pull request (four minutes): vet, and the short tests of the library and its examples,
 ## with a real PostgreSQL
-TEST_FLAGS ?= -short
 test:
 	$(GO) vet ./...
 	@# The slowest package is first, so that the others run in parallel.
 	@# examples/auth is a module of its own, because it uses a library for mail.
-	$(WITH_POSTGRES) -- sh -ec '$(GO) test -vet=off $(TEST_FLAGS) -skip "$(LONG)" ./storage/postgres $(LIBRARY); cd examples/auth; GOWORK= $(GO) test -short .'
+	$(WITH_POSTGRES) -- sh -ec '$(GO) test -vet=off -short ./storage/postgres $(LIBRARY); cd examples/auth; GOWORK= $(GO) test -short .'
 
 ## test-all: all tests, nearly all with the race detector, and test-lab. These targets run longer tests: test-modes,
 ## test-random, test-network, test-skew, test-postgres, mutants, fuzz, contract,
 ## e2e, clients, spreadsheet, soak, cluster
-test-all: test-race test-costs test-long test-lab
+test-all: test-race test-long test-lab
 
 RACE_FLAGS ?= -timeout 20m
 test-race:
 	$(GO) vet ./...
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
 	@# The slowest package is first, so that the others run in parallel.
-	$(WITH_POSTGRES) -- $(GO) test -vet=off $(RACE) $(RACE_FLAGS) -skip '$(LONG)' ./storage/postgres $$($(GO) list ./... | grep -v -e $(WORKSHOP) -e /internal/answers$$)
+	$(WITH_POSTGRES) -- sh -ec '$(GO) test -vet=off $(RACE) $(RACE_FLAGS) -skip "$(LONG)" ./storage/postgres $$($(GO) list ./... | grep -v -E "$(WORKSHOP)|$(SERIAL)|$(PAGES)"); \
+		$(GO) test -vet=off $(RACE) -short $$($(GO) list ./... | grep -E "$(PAGES)"); \
+		$(GO) test -vet=off -timeout 20m $$($(GO) list ./... | grep -E "$(SERIAL)|$(PAGES)")'
 
-# Tests of costs need no race detector, because it allocates memory. Package answers starts no goroutines, and its tests
-# take five times as long with the race detector.
-test-costs:
-	$(GO) test -vet=off ./internal/answers
-	$(GO) test -vet=off -run 'Cost|AreBounded|StoredContentIsBounded' ./handler/formpage ./handler/builder
+# Tests take five times as long with the race detector. Packages answers and scheduler share nothing between goroutines,
+# and internal/servicetest runs the conformance suite with the race detector. Form pages and the builder run without it,
+# because their tests of costs measure allocated memory, and with it and -short.
+SERIAL := /(internal/answers|internal/scheduler|handler/conformance)$$
+PAGES  := /handler/(formpage|builder)$$
 
 # These tests take minutes and need no race detector: the storage suite on partitioned tables, because the store's Go
 # code is the same as on other tables, and the import of 5,000 submissions, because shorter imports run with it.
