@@ -150,7 +150,7 @@ func TestAWriteEndsWhenAllHaveLeft(t *testing.T) {
 	}
 }
 
-// A submission that no batch has decided goes on to the next, where its time is still over.
+// If a submission times out in one batch, the next batch must not make it wait again.
 func TestATimeoutStaysOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
